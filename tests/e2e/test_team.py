@@ -2,6 +2,7 @@
 
 import json
 
+import buildkit
 import pytest
 from featurekit import FEATURE, POWER, files, one_test
 from kit import HERE, SCRIPTED, agent, fixed_calc
@@ -78,3 +79,33 @@ def test_a_coder_that_bends_the_testers_tests_is_not_verified(green):
     assert any(
         "test_power.py, which the tester wrote, was changed" in line for line in done.loop.proof.not_yet
     )
+
+
+def test_a_team_builds_a_plan_item_by_item(place):
+    """The planner's model makes the plan; each item begins with red tests of a tester who saw none of it."""
+    place.once = True
+    buildkit.make(place)
+    member = f"{SCRIPTED / 'team_member.py'}"
+    team(place, planner=member, tester=member)
+    with (place.config / "ralph" / "config.toml").open("a") as file:
+        file.write("[team]\nuse = true\n")
+    settings = place.config / "ralph" / "config.toml"
+    settings.write_text(settings.read_text().replace("[team.planner]", '[team.planner]\nmodel = "strong"'))
+    done = buildkit.build(place)
+    loop = place.expect(done, "verified", 0, 6, grade="B")
+    agents = [(event.purpose, event.agent) for event in done.all(AgentStarted)]
+    assert [purpose for purpose, _ in agents] == ["plan", "item", "item", "close"]
+    first, second = done.all(RoleStarted)
+    assert first.tree == loop.sealed.base.tree
+    assert "def upper" in place.git("show", f"{second.tree}:words.py")
+    assert "def lower" not in place.git("show", f"{second.tree}:words.py")
+    assert loop.team.tests.paths == ("test_upper.py", "test_lower.py")
+    assert place.result("test_lower.py").startswith("import unittest")
+    assert "Write tests for lower" in [task.subject for task in loop.team.tasks]
+    assert {role: one.calls for role, one in loop.team.spend.items()} == {
+        "planner": 1,
+        "tester": 2,
+        "coder": 3,
+    }
+    prompt = next(place.prompt(event.prompt) for event in done.all(AgentStarted) if event.purpose == "item")
+    assert "The tester wrote these tests" in prompt

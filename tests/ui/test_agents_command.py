@@ -55,8 +55,9 @@ def test_a_test_without_a_login_ends_early(ralph, programs, tmp_path):
     assert not (tmp_path / "calls").exists()
 
 
-def test_words_for_the_agents_own_command_line(ralph, programs, tmp_path, monkeypatch):
-    """`--agent-args` reaches the order word by word; with a command of one's own it is a mistake."""
+@pytest.fixture
+def claude_here(programs, tmp_path, monkeypatch):
+    """A repository, and a Claude Code that is logged in."""
     programs("claude", "2.1.0")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
     repo = tmp_path / "repo"
@@ -64,9 +65,41 @@ def test_words_for_the_agents_own_command_line(ralph, programs, tmp_path, monkey
     monkeypatch.chdir(repo)
     for words in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "x"]):
         subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], check=True)
+    return repo
+
+
+def test_words_for_the_agents_own_command_line(ralph, claude_here, monkeypatch):
+    """`--agent-args` reaches the order word by word; with a command of one's own it is a mistake."""
+    monkeypatch.chdir(claude_here)
     asked = ("loop", "make the tests pass", "--check", "true", "--agent-args", "--effort 'very high'")
     code, out, err = ralph(*asked, "--agent", "claude", "--dry-run", "--json")
     assert code == 0, err
     assert json.loads(out)["order"]["agent_settings"]["args"] == "--effort\nvery high"
     code, _, err = ralph(*asked, "--agent-cmd", "true", "--dry-run")
     assert (code, "--agent-args is for a named agent" in err) == (2, True)
+
+
+def test_each_role_of_a_team_has_its_own_effort(ralph, claude_here, monkeypatch):
+    """[team.ROLE] effort reaches that role's calls alone; what is typed is the coder's."""
+    monkeypatch.chdir(claude_here)
+    roles = {"planner": "max", "coder": "low", "reviewer": "high", "judge": "medium"}
+    tables = "".join(f'[team.{role}]\neffort = "{level}"\n' for role, level in roles.items())
+    (claude_here / "ralph.toml").write_text(tables)
+    asked = ("loop", "make the tests pass", "--check", "true", "--agent", "claude", "--dry-run", "--json")
+    code, out, err = ralph(*asked, "--team")
+    assert (code, "ralph approve" in out + err) == (3, True), "a project's own wish needs a yes"
+    (claude_here / "ralph.toml").unlink()
+    path = claude_here.parent / "config" / "ralph" / "config.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(tables)
+    order = json.loads(ralph(*asked)[1])["order"]
+    assert (order.get("team"), order.get("agent_settings")) == (None, None), "without a team they do nothing"
+    order = json.loads(ralph(*asked, "--team")[1])["order"]
+    given = {role: terms["agent"]["settings"]["effort"] for role, terms in order["team"]["roles"].items()}
+    assert given == {"planner": "max", "coder": "low", "reviewer": "high", "judge": "medium", "tester": "low"}
+    assert (order["agent_settings"]["effort"], order["judge"]["settings"]["effort"]) == ("low", "medium")
+    order = json.loads(ralph(*asked, "--team", "--effort", "xhigh")[1])["order"]
+    assert order["agent_settings"]["effort"] == "xhigh"
+    path.write_text('[team.reviewer]\neffort = "minimal"\n')
+    code, out, err = ralph(*asked, "--team")
+    assert (code, 'agent \\"claude\\" has no effort' in out + err) == (2, True), out + err

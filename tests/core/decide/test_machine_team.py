@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import builders as b
+import law_plan
 import law_team as law
 import pytest
 from msgspec.structs import replace
 
+from ralph.core.decide import failover
 from ralph.core.decide.machine import decide
 from ralph.core.model import actions
 from ralph.core.model import events as e
@@ -223,3 +225,75 @@ def test_what_nobody_asked_for_is_refused(loop: Loop, event: e.AnyEvent, why: st
     """A fact that answers nothing that is owed changes nothing."""
     with pytest.raises(IllegalEvent, match=why):
         decide(loop, event)
+
+
+def item_tests(name: str) -> law.SealedTests:
+    return replace(law.TESTS, tree=f"t-{name}", commit=f"c-{name}", paths=(f"test_{name}.py",))
+
+
+def red_on(tree: str) -> Any:
+    return b.red(tree=tree, count=1, new_red=("test_new",), new_red_count=1)
+
+
+def with_tests_for(loop: Loop, name: str) -> Loop:
+    """The tester's tests for an item are red, sealed, and the ground of its work."""
+    return b.restored(b.judge(law.answered(loop, tests=item_tests(name)), red_on(f"t-{name}")))
+
+
+def test_with_a_plan_each_item_begins_with_its_own_tests() -> None:
+    """The tester is asked once an item, on what is verified by then; its tests add up and stay sealed."""
+    loop = law_plan.begun(law_plan.order(team=law.team("tester")))
+    assert loop.todo == (actions.RunRole(role="tester", call=1, tree=b.BASE),)
+    loop = with_tests_for(loop, "a")
+    assert (law_plan.purpose(loop), loop.work.tree, loop.progress.revert_note) == (
+        ("building", "a"),
+        "t-a",
+        "",
+    )
+    loop = law_plan.verified(loop, "t1", "A-1")
+    assert loop.todo == (actions.RunRole(role="tester", call=3, tree="t1"),)
+    loop = with_tests_for(loop, "b")
+    assert loop.team.tests is not None
+    assert loop.team.tests.paths == ("test_a.py", "test_b.py")
+    assert loop.progress.revert_note == ""
+    assert [task.subject for task in loop.team.tasks if task.owner == "ralph-tester"] == [
+        "Write tests for a",
+        "Write tests for b",
+    ]
+
+
+def test_tests_of_an_item_that_are_not_taken_leave_the_earlier_ones_sealed() -> None:
+    """A vain tester costs two calls and nothing that was agreed before."""
+    loop = law_plan.verified(
+        with_tests_for(law_plan.begun(law_plan.order(team=law.team("tester"))), "a"), "t1", "A-1"
+    )
+    for _ in range(2):
+        loop = b.judge(law.answered(loop, tests=item_tests("b")), b.green(tree="t-b"))
+    assert (law_plan.purpose(loop), loop.team.sealed) == (("building", "b"), True)
+    assert loop.team.tests == replace(item_tests("a"), protection="S2")
+    assert loop.team.without == {"tester": "its tests pass without the change, so they show nothing"}
+
+
+def test_an_item_that_is_given_up_takes_its_tests_with_it() -> None:
+    """Nobody is held to tests of work that was taken back."""
+    sealed = law_plan.order(team=law.team("tester"), brief={"attempts": 1})
+    loop = with_tests_for(law_plan.begun(sealed), "a")
+    loop = b.restored(law_plan.judged(law_plan.called(loop, "t1"), "t1", verdict=red_on("t1"), A_1="fail"))
+    assert loop.work.tree == b.BASE
+    assert (loop.team.tests, loop.team.sealed) == (None, False)
+    assert loop.todo == (actions.RunRole(role="tester", call=3, tree=b.BASE),)  # for b
+
+
+@pytest.mark.parametrize("item", [{"chore": True}, {"human": True}, {"no_proof": "for people"}])
+def test_items_that_no_test_could_show_need_no_tester(item: dict[str, Any]) -> None:
+    """Nor does an item for which a red test speaks already, nor a loop that began by earlier rules."""
+    one = replace(law_plan.A, serves=(), **item)
+    loop = law_plan.begun(law_plan.order(law_plan.Plan(items=(one, law_plan.B)), team=law.team("tester")))
+    assert loop.build.item is not None
+    assert loop.build.item.id == "b" or isinstance(loop.todo[0], actions.RunAgent)
+    first = law_plan.order(team=law.team("tester"))
+    base = b.based(first, b.red(per_test=True))
+    red = decide(base, e.TestsTied(tree=b.BASE, ties=law_plan.ties(A_1="fail")))
+    assert isinstance(red.todo[0], actions.RunAgent)
+    old = replace(law_plan.begun(first), rules=5)
+    assert failover.due_role(old) is None

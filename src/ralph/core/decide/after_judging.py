@@ -238,6 +238,7 @@ def _item_missed(loop: Loop) -> tuple[Loop, RestoreWorkspace | None]:
     loop, drop = next_item.note_failed_try(loop, stalled, counts=counts)
     if not drop:
         return loop, None
+    loop = replace(loop, team=loop.team.take_back_tests())
     best = measure.verified_checkpoint(loop)  # also the best of it is no place to go back to
     return loop.with_progress(redirect="", best=best), take_back.to_verified(loop)
 
@@ -313,6 +314,7 @@ def item_published(loop: Loop, commit: str) -> Loop:
     loop = plan_facts.tick_item(apply.item_done(loop, newest.red), commit, loop.grade)
     build = replace(loop.build, base=newest)
     loop = replace(loop.with_progress(best=newest, redirect="", revert_note=""), build=build)
+    loop = loop.with_team(kept=loop.team.tests) if loop.team.sealed else loop
     return pause_or_call(loop)
 
 
@@ -362,7 +364,7 @@ def _call(loop: Loop) -> Loop:
             return finish(replace(loop, phase="working"), Finish("exhausted", why))
         return wait_for(loop if rest is None else apply.open_for_wait(loop, rest.why), wait)
     if (role := failover.due_role(loop)) is not None:
-        owed = RunRole(role=role, call=loop.call.number + 1, tree=loop.sealed.base.tree)
+        owed = RunRole(role=role, call=loop.call.number + 1, tree=(loop.build.base or loop.sealed.base).tree)
         return replace(loop.with_control(wait_until=None, wait_reason=""), phase="working", todo=(owed,))
     iteration = loop.iteration + 1
     loop = apply.start_probe(loop, iteration)

@@ -157,13 +157,32 @@ def due_role(loop: Loop) -> Role | None:
     been made to fit.
     """
     team = loop.sealed.team
-    if team is None or loop.has_plan or loop.call.prompt:
+    if team is not None and loop.has_plan:
+        return "tester" if "tester" in team.roles and _lacks_item_tests(loop) else None
+    if team is None or loop.call.prompt:
         return None
     for role in BEFORE_WORK:
         wanted = role in team.roles and role not in loop.team.asked
         if wanted and (role != "tester" or _lacks_witness(loop)):
             return role
     return None
+
+
+def asked_key(loop: Loop) -> str:
+    """By what a team remembers that its tester was asked: once a loop, with a plan once an item."""
+    return f"tester {loop.build.item.id}" if loop.build.item is not None else "tester"
+
+
+def _lacks_item_tests(loop: Loop) -> bool:
+    """Is the item untouched, on verified ground, and does no red test speak for what it serves?"""
+    build, item = loop.build, loop.build.item
+    if loop.rules < 6 or build.mode != "building" or item is None or build.base is None:
+        return False
+    if item.chore or item.human or item.no_proof or asked_key(loop) in loop.team.asked:
+        return False
+    if build.item_touched or build.tries.get(item.id) or loop.work.tree != build.base.tree:
+        return False
+    return not any(tie.criterion in item.serves and tie.status == "fail" for tie in build.links.tests)
 
 
 def _lacks_witness(loop: Loop) -> bool:

@@ -1,7 +1,7 @@
 """What the roles of a team are told: the planner, the tester, and what a coder hears of them.
 
-A tester hears the task and the checks, and nothing of any work: there is none when it is asked. What the
-planner said is data to the coder, behind marks.
+A tester hears the task and the checks, with a plan one item of it, and nothing of the work: none exists when
+it is asked. What the planner said is data to the coder, behind marks.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ MAX_PATHS = 20
 
 class RoleQuestion(Struct, frozen=True, kw_only=True):
     task: str
+    item: str  # of a plan, which alone is asked about
+    serves: tuple[str, ...]  # ids of criteria
+    notes: tuple[str, ...]
     until: str
     checks: tuple[str, ...]
     asked: str  # the user's own words to this role
@@ -26,11 +29,14 @@ class RoleQuestion(Struct, frozen=True, kw_only=True):
 
 
 def role_question(template: str, loop: Loop, role: str) -> str:
-    order, team = loop.sealed, loop.sealed.team
+    order, team, item = loop.sealed, loop.sealed.team, loop.build.item
     assert team is not None
     shown = [gate for gate in order.criterion.gates if gate.origin != HIDDEN]
     facts = RoleQuestion(
         task=order.task,
+        item=one_line(f"{item.id}: {item.title}", MAX_SENTENCE) if item is not None else "",
+        serves=item.serves if item is not None else (),
+        notes=tuple(one_line(note, MAX_SENTENCE) for note in item.notes[:MAX_PATHS]) if item else (),
         until=order.criterion.until,
         checks=tuple(f"{gate.name}: `{one_line(gate.run, MAX_SENTENCE)}`" for gate in shown),
         asked=team.roles[role].prompt,

@@ -15,6 +15,7 @@ from ralph.shell.config.settings import (
     Origin,
     ProfileSpec,
     ProjectFile,
+    RoleSpec,
     Settings,
 )
 from ralph.shell.config.show import SettingRow, digest, project_note, rows
@@ -30,6 +31,7 @@ __all__ = [
     "Origin",
     "ProfileSpec",
     "ProjectFile",
+    "RoleSpec",
     "SettingRow",
     "Settings",
     "check_limits",

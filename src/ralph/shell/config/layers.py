@@ -33,6 +33,7 @@ from ralph.shell.config.settings import (
     Origin,
     ProfileSpec,
     ProjectConfig,
+    RoleSpec,
     SettingEntry,
     Settings,
     Value,
@@ -238,16 +239,21 @@ def _settings(entries: Layer) -> Settings:
     tables: dict[str, dict[str, dict[str, Any]]] = {table: {} for table in NAMED}
     plain: dict[str, Any] = {}
     limits: dict[str, Any] = {}
+    roles: dict[str, dict[str, Any]] = {}
     for key, entry in entries.items():
         parts = key.split(".")
         if parts[0] in NAMED:
             fields = tables[parts[0]].setdefault(parts[1], {})
             fields = fields.setdefault("limits", {}) if parts[2] == "limits" else fields
             fields[parts[-1]] = entry.value
+        elif parts[0] == "team" and len(parts) > 2:
+            roles.setdefault(parts[1], {})[parts[2]] = entry.value
         elif parts[0] == "limits":
             limits[parts[1]] = entry.value
         else:
             plain[key.replace(".", "_")] = entry.value
+    tables_of_roles = {role: RoleSpec(**fields) for role, fields in roles.items()}
+    plain["team_tables"] = {role: one for role, one in tables_of_roles.items() if one != RoleSpec()}
     return msgspec.structs.replace(
         from_flat(Settings, plain),
         limits=Limits(**limits),

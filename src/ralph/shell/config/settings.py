@@ -151,33 +151,24 @@ class JudgeSettings(Struct, frozen=True):
     timeout: float = 600.0
 
 
+class RoleSpec(Struct, frozen=True):
+    """A table [team.ROLE]; "" = as the loop has it."""
+
+    agent: str = ""
+    model: str = ""
+    effort: str = ""
+    profile: str = ""
+    prompt: str = ""
+
+
 class TeamSettings(Struct, frozen=True):
     use: bool = False
     roles: str = "tester"
     parallel: bool = False
-    planner_agent: str = ""
-    planner_model: str = ""
-    planner_profile: str = ""
-    planner_prompt: str = ""
-    coder_agent: str = ""
-    coder_model: str = ""
-    coder_profile: str = ""
-    coder_prompt: str = ""
-    tester_agent: str = ""
-    tester_model: str = ""
-    tester_profile: str = ""
-    tester_prompt: str = ""
-    reviewer_agent: str = ""
-    reviewer_model: str = ""
-    reviewer_profile: str = ""
-    reviewer_prompt: str = ""
-    judge_agent: str = ""
-    judge_model: str = ""
-    judge_profile: str = ""
-    judge_prompt: str = ""
+    tables: dict[str, RoleSpec] = {}
 
-    def of(self, role: str, what: str) -> str:
-        return str(getattr(self, f"{role}_{what}"))
+    def of(self, role: str) -> RoleSpec:
+        return self.tables.get(role, RoleSpec())
 
 
 class ProjectPaths(Struct, frozen=True):

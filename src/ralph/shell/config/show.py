@@ -38,6 +38,8 @@ def _row(key: str, origin: Origin, settings: Settings) -> SettingRow:
             value = value[part] if isinstance(value, dict) else getattr(value, part)
     elif parts[0] == "limits":
         value = getattr(settings.limits, parts[1])
+    elif parts[0] == "team" and len(parts) > 2:
+        value = getattr(settings.team.of(parts[1]), parts[2])
     else:
         value = flat_fields(settings)[key.replace(".", "_")]
     return SettingRow(key, format_value(option_of(key), value), origin.layer, origin.where)

@@ -151,6 +151,15 @@ def _refuse_effort(name: str, extra: Mapping[str, str], known: tuple[str, ...]) 
         )
 
 
+def with_effort(agent: SealedAgent, env: Mapping[str, str], effort: str = "") -> SealedAgent:
+    """The agent with a level of its own; "" = as it is."""
+    if not effort:
+        return agent
+    known = () if agent.argv else agents.load(agent.name).probe({**env, **agent.env}).efforts
+    _refuse_effort(agent.name, {"effort": effort}, known)
+    return replace(agent, settings={**agent.settings, "effort": effort})
+
+
 def _table(settings: config.Settings, name: str) -> str:
     """Whose table of the configuration counts: over ACP a CLI has its own one, else that of its other way."""
     other = agents.OVER_ACP.get(name, "")

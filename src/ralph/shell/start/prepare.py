@@ -23,10 +23,10 @@ from ralph.shell.plan.request import FROM_SPECS, SPECS, Briefed
 from ralph.shell.prompts.templates import own_templates
 from ralph.shell.sandbox.hidden_files import unhidden
 from ralph.shell.sandbox.probe import Protection, find_protection
-from ralph.shell.start.agents import choose_agents, choose_judge, choose_reader, refuse_unboxed
+from ralph.shell.start.agents import choose_agents, choose_judge, choose_reader, refuse_unboxed, with_effort
 from ralph.shell.start.gates import seal_criterion
 from ralph.shell.start.request import StartRequest, read_settings, refuse_inside, refuse_request
-from ralph.shell.start.team import choose_team, with_team
+from ralph.shell.start.team import choose_team, effort_in, with_team
 from ralph.shell.state.directory import config_dir, open_state, safe_name, state_dir
 
 _WHOLE = re.compile(r"[a-z0-9-]+-[0-9a-f]{8}")
@@ -51,7 +51,8 @@ def prepare(request: StartRequest, *, env: Mapping[str, str], token: str, now: f
     project, settings = read_settings(request, env, now)
     refuse_inside(project, state_dir(env))
     settings = with_team(settings, command=bool(request.agent_cmd))
-    named = choose_agents(settings, project, env, command=request.agent_cmd, typed=request.agent_settings)
+    typed = {**({} if request.agent_cmd else effort_in(settings, "coder")), **request.agent_settings}
+    named = choose_agents(settings, project, env, command=request.agent_cmd, typed=typed)
     chosen_agent, *spares = named
     seated = choose_judge(settings, project, env, chosen_agent)
     group = choose_team(settings, project, env, chosen_agent, request.task)
@@ -67,8 +68,7 @@ def prepare(request: StartRequest, *, env: Mapping[str, str], token: str, now: f
         refuse_unboxed(one, shield.level, settings.box.sandbox)
     heard = (*request.notes, *briefed.warnings, *settings.warnings, *chosen_agent.notes, *seated.notes)
     shown = unhidden(criterion.gates, project.top, env, boxed=shield.boxed)
-    heard = (*heard, *group.notes, *expired, *shown, *_uncommitted_note(request, settings, project))
-    heard = (*heard, *start_warnings(project))
+    heard = (*heard, *group.notes, *expired, *shown, *_project_notes(request, settings, project, base))
     order = Order(
         loop=(name := loop_name(request, token)),
         task=request.task,
@@ -88,12 +88,12 @@ def prepare(request: StartRequest, *, env: Mapping[str, str], token: str, now: f
         protect=_protected_paths(request, settings),
         item=request.item,
         config_digest=config.digest(settings),
-        warnings=(warnings := (*heard, *_config_note(settings, project, base))),
+        warnings=heard,
         people=people_terms(request, settings, project, env),
         brief=briefed.with_reader(choose_reader(request.plan, settings, project, env, chosen_agent)),
         templates=own_templates(project, base, config_dir(env), now),
         rubric=seated.rubric,
-        judge=seated.judge,
+        judge=seated.judge and with_effort(seated.judge, env, **effort_in(settings, "judge")),
         team=group.team,
     )
     return Prepared(
@@ -102,7 +102,7 @@ def prepare(request: StartRequest, *, env: Mapping[str, str], token: str, now: f
         project=project,
         protection=shield,
         base_rev=base if request.base else None,
-        warnings=warnings,
+        warnings=heard,
         specs=briefed.texts,
     )
 
@@ -135,6 +135,13 @@ def _make_brief(request: StartRequest, project: Project, base: str) -> Briefed:
     from ralph.shell.plan.brief import brief_of
 
     return brief_of(request.plan, project, base, request.task, with_changes=request.with_changes)
+
+
+def _project_notes(
+    request: StartRequest, settings: config.Settings, project: Project, base: str
+) -> tuple[str, ...]:
+    told = (*_uncommitted_note(request, settings, project), *start_warnings(project))
+    return (*told, *_config_note(settings, project, base))
 
 
 def _uncommitted_note(request: StartRequest, settings: config.Settings, project: Project) -> tuple[str, ...]:

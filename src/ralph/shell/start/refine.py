@@ -61,7 +61,7 @@ def prepare_refining(
         order=judge_order(order, choice.agent),
         project=project,
         files=found,
-        asked=settings.team.reviewer_prompt,
+        asked=settings.team.of("reviewer").prompt,
         level=shield.level,
         notes=(*settings.warnings, *choice.notes, *found.skipped.values()),
     )
@@ -71,12 +71,12 @@ def _choose_agent(
     request: StartRequest, settings: config.Settings, project: Project, env: Mapping[str, str]
 ) -> AgentChoice:
     """Who is named on the command line, else the team's reviewer, else the loop's own agent."""
-    team, origins = settings.team, settings.origins
+    reviewer, origins = settings.team.of("reviewer"), settings.origins
     typed = request.agent_cmd or "flag" in (origins["agent"].layer, origins["profile"].layer)
-    if not typed and (team.reviewer_agent or team.reviewer_profile):
+    if not typed and (reviewer.agent or reviewer.profile):
         choice, agent = agent_of_role("reviewer", settings, project, env, None)
         return replace(choice, agent=agent)
     choice = choose_agents(settings, project, env, command=request.agent_cmd)[0]
-    model = settings.model if typed else team.reviewer_model or settings.model
-    notes = choice.notes if typed or team.reviewer_model else (*choice.notes, SAME_AGENT)
+    model = settings.model if typed else reviewer.model or settings.model
+    notes = choice.notes if typed or reviewer.model else (*choice.notes, SAME_AGENT)
     return replace(choice, agent=replace(choice.agent, model=model), notes=notes)

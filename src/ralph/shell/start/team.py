@@ -17,9 +17,8 @@ from ralph.core.model.team.terms import ROLES, member, team_name
 from ralph.errors import UserError
 from ralph.shell import config
 from ralph.shell.git.project import Project
-from ralph.shell.start.agents import AgentChoice, choose_agents
+from ralph.shell.start.agents import AgentChoice, choose_agents, with_effort
 
-FIELDS = ("agent", "model", "profile", "prompt")
 SAME_REVIEWER = (
     "the reviewer is the agent that does the work, which is weaker than another one: "
     "[team.reviewer] agent, model or profile names another"
@@ -47,7 +46,7 @@ def roles_of(settings: config.Settings) -> tuple[str, ...]:
             why=f"expected some of {', '.join(ROLES)}",
             next="ralph loop --help",
         )
-    own = {role for role in ROLES if any(team.of(role, field) for field in FIELDS)}
+    own = {role for role in ROLES if team.of(role) != config.RoleSpec()}
     return tuple(role for role in ROLES if role in named | own and role != "coder")
 
 
@@ -57,18 +56,25 @@ def with_team(settings: config.Settings, *, command: bool) -> config.Settings:
     if not roles:
         return settings
     typed = command or origins["agent"].layer == "flag"
-    if team.coder_agent and not typed:
-        settings = replace(settings, agent=team.coder_agent, profile=team.coder_profile, model="")
-    if team.coder_model and origins["model"].layer != "flag":
-        settings = replace(settings, model=team.coder_model)
+    coder, own = team.of("coder"), team.of("judge")
+    if coder.agent and not typed:
+        settings = replace(settings, agent=coder.agent, profile=coder.profile, model="")
+    if coder.model and origins["model"].layer != "flag":
+        settings = replace(settings, model=coder.model)
     if "judge" not in roles:
         return settings
     judge = settings.judge
-    if team.judge_agent or team.judge_profile:
-        judge = replace(judge, agent=team.judge_agent, profile=team.judge_profile, model="")
+    if own.agent or own.profile:
+        judge = replace(judge, agent=own.agent, profile=own.profile, model="")
     if judge.rubric == "auto" and not judge.dimensions:
         judge = replace(judge, rubric="default")
-    return replace(settings, judge=replace(judge, model=team.judge_model or judge.model))
+    return replace(settings, judge=replace(judge, model=own.model or judge.model))
+
+
+def effort_in(settings: config.Settings, role: str) -> dict[str, str]:
+    """What the table of the coder or the judge adds to the settings of its agent."""
+    level = settings.team.of(role).effort if roles_of(settings) else ""
+    return {"effort": level} if level else {}
 
 
 def choose_team(
@@ -83,12 +89,12 @@ def choose_team(
     if not roles:
         return TeamChoice()
     team, coder = settings.team, replace(worker.agent, model=settings.model)
-    terms = {"coder": RoleTerms(coder, team.coder_prompt)}
+    terms = {"coder": RoleTerms(coder, team.of("coder").prompt)}
     choices: list[AgentChoice] = []
     notes: list[str] = []
     for role in roles:
         choice, agent = agent_of_role(role, settings, project, env, worker)
-        terms[role] = RoleTerms(agent, team.of(role, "prompt"))
+        terms[role] = RoleTerms(agent, team.of(role).prompt)
         if choice is not worker:
             choices.append(choice)
             notes += [f"{member(role)}: {note}" for note in choice.notes]
@@ -108,8 +114,8 @@ def agent_of_role(
 
     Without a worker the role must have an agent or a profile of its own.
     """
-    team = settings.team
-    name, profile, model = team.of(role, "agent"), team.of(role, "profile"), team.of(role, "model")
+    table = settings.team.of(role)
+    name, profile, model = table.agent, table.profile, table.model
     if profile and profile not in settings.profiles:
         raise UserError(
             f'[team.{role}] names the profile "{profile}", which is not defined',
@@ -121,9 +127,11 @@ def agent_of_role(
     spec = settings.profiles.get(profile, config.ProfileSpec())
     name = name or spec.agent.partition(",")[0]
     if not name and worker is not None:
-        return worker, replace(worker.agent, model=model or settings.model)
-    choice = choose_agents(replace(settings, agent=name, profile=profile), project, env)[0]
-    return choice, replace(choice.agent, model=model or spec.model)
+        choice, model = worker, model or settings.model
+    else:
+        choice = choose_agents(replace(settings, agent=name, profile=profile), project, env)[0]
+        model = model or spec.model
+    return choice, with_effort(replace(choice.agent, model=model), env, table.effort)
 
 
 def _same(one: SealedAgent, other: SealedAgent) -> bool:

@@ -1,9 +1,10 @@
-"""Calls of the team before the work begins: the planner's advice, the tester's tests and their trial.
+"""Calls of the team before work begins: the planner's advice, the tester's tests and their trial.
 
 Advice is data for the prompt and proves nothing. Tests are tried on the base at once: those that are green
 there show nothing, and those that break another check could never be mended by an agent that must not touch
 them. What passes the trial becomes the ground on which the work begins. A role that cannot be called, or
-whose answer is of no use twice, is gone without, and the proof says so.
+whose answer is of no use twice, is gone without, and the proof says so. With a plan the tester is asked for
+each item, on the tree of what is verified.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import NoReturn
 from msgspec.structs import replace
 
 from ralph.core.decide import after_judging, failover
-from ralph.core.decide.failover import FAULT_CAP, HEALED_BY_TIME
+from ralph.core.decide.failover import FAULT_CAP, HEALED_BY_TIME, asked_key
 from ralph.core.decide.stuck import measure
 from ralph.core.model.actions import RestoreWorkspace, RunGates, RunRole, Wait
 from ralph.core.model.agent import Fault
@@ -24,7 +25,7 @@ from ralph.core.model.team.roles import MAX_TRIES, SealedTests, TeamState
 from ralph.core.model.verdict import Checkpoint, Verdict
 from ralph.errors import IllegalEvent
 
-SUBJECTS = {"planner": "Plan the task", "tester": "Write tests for the task"}
+SUBJECTS = {"planner": "Plan the task", "tester": "Write tests for"}
 NO_TESTS = "it left no new test file"
 GREEN = "its tests pass without the change, so they show nothing"
 
@@ -35,7 +36,9 @@ def role_started(loop: Loop, event: RoleStarted) -> Loop:
         _illegal(loop, event, "no such call was asked for")
     times = (*loop.call.times, event.at)[-(loop.limits.calls_per_hour or 1) :]
     loop = loop.with_call(number=event.call, times=times).charge(event.role, add_side_calls)
-    return loop.with_task(SUBJECTS[event.role], event.role).with_team(open=event.role, prompt=event.prompt)
+    return loop.with_task(_subject(loop, event.role), event.role).with_team(
+        open=event.role, prompt=event.prompt
+    )
 
 
 def role_ended(loop: Loop, event: RoleEnded) -> Loop:
@@ -70,9 +73,11 @@ def _after_fault(loop: Loop, role: str, fault: Fault) -> Loop:
 
 
 def _try_tests(loop: Loop, tests: SealedTests) -> Loop:
-    """Every check on the base with these tests, as if a call had left that tree."""
+    """Every check on the ground of the work with these tests, as if a call had left that tree."""
     gates = tuple(name for name in after_judging.gate_names(loop) if not _gate_hidden(loop, name))
-    loop = loop.with_team(tests=tests).with_proof(stage="fast", verdicts={}, verdicts_tree=tests.tree)
+    loop = loop.with_team(tests=tests, sealed=False).with_proof(
+        stage="fast", verdicts={}, verdicts_tree=tests.tree
+    )
     return replace(loop, phase="judging", todo=(RunGates(stage="fast", tree=tests.tree, gates=gates),))
 
 
@@ -114,8 +119,11 @@ def _seal(loop: Loop) -> Loop:
     """From here on they belong to what the work is judged by, and it begins on top of them."""
     tests = loop.team.tests
     assert tests is not None
+    if loop.team.kept is not None:
+        paths = tuple(dict.fromkeys((*loop.team.kept.paths, *tests.paths)))
+        loop = loop.with_team(tests=replace(tests, paths=paths))
     loop = _done(loop, "tester", sealed=True)
-    ground = Checkpoint(0, tests.tree, tests.commit)
+    ground = Checkpoint(loop.iteration, tests.tree, tests.commit)
     best = measure.measure_checkpoint(loop, ground, loop.proof.verdicts)
     loop = loop.with_progress(best=best)
     back = RestoreWorkspace(to=ground, rejected=None)
@@ -126,9 +134,12 @@ def _seal(loop: Loop) -> Loop:
 
 def _not_taken(loop: Loop, why: str) -> Loop:
     """Once more, with the reason; after that the work begins without a tester's tests."""
-    base = dict(loop.proof.baseline)
-    loop = loop.with_proof(verdicts=base, verdicts_tree=loop.work.tree)
-    loop = loop.with_team(tests=None, tries=loop.team.tries + 1, trouble=why)
+    if loop.has_plan:  # what the checks say of this ground is asked when there is work on it
+        loop = loop.with_proof(verdicts={}, verdicts_tree="")
+    else:
+        loop = loop.with_proof(verdicts=dict(loop.proof.baseline), verdicts_tree=loop.work.tree)
+    team = loop.team.take_back_tests()
+    loop = replace(loop, team=replace(team, tries=team.tries + 1, trouble=why))
     if loop.team.tries >= MAX_TRIES:
         loop = _done(loop, "tester", without=why)
     return after_judging.pause_or_call(replace(loop, phase="working"))
@@ -136,19 +147,24 @@ def _not_taken(loop: Loop, why: str) -> Loop:
 
 def _done(loop: Loop, role: str, *, without: str = "", advice: str = "", sealed: bool = False) -> Loop:
     loop = loop.with_task(
-        SUBJECTS[role], role, "failed" if without else "completed", (without,) if without else ()
+        _subject(loop, role), role, "failed" if without else "completed", (without,) if without else ()
     )
     state: TeamState = loop.team
     if without and not sealed and role == "tester":
-        state = replace(state, tests=None)  # what was tried before it stayed away is nobody's
+        state = state.take_back_tests()  # what was tried before it stayed away is nobody's
     return replace(loop, team=state).with_team(
-        asked=(*state.asked, role),
+        asked=(*state.asked, asked_key(loop) if role == "tester" else role),
         tries=0,
         trouble="",
         advice=advice or state.advice,
         sealed=sealed or state.sealed,
         without={**state.without, role: without} if without else state.without,
     )
+
+
+def _subject(loop: Loop, role: str) -> str:
+    item = loop.build.item
+    return SUBJECTS[role] + (f" {item.id if item else 'the task'}" if role == "tester" else "")
 
 
 def _gate_hidden(loop: Loop, name: str) -> bool:

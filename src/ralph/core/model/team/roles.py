@@ -53,11 +53,16 @@ class TeamState(Struct, frozen=True, omit_defaults=True):
     tries: int = 0  # calls of the role at hand that came to nothing
     trouble: str = ""  # what was wrong with the last one
     tests: SealedTests | None = None
+    kept: SealedTests | None = None  # with a plan: of those, the ones of items that are verified
     sealed: bool = False  # they are red without the work, and part of every judgement
     without: dict[str, str] = {}  # role -> why the loop goes on without it
     review: Jury = Jury()
     tasks: tuple[TeamTask, ...] = ()  # the newest
     spend: dict[str, Spend] = {}  # by role
+
+    def take_back_tests(self) -> TeamState:
+        """Only those that belong to verified work."""
+        return replace(self, tests=self.kept, sealed=self.kept is not None)
 
     def with_task(
         self, subject: str, role: str, status: TaskStatus = "in_progress", blockers: Sequence[str] = ()

@@ -25,20 +25,20 @@ REGULAR = "100644"
 
 def take_tests(site: Site, modules: tuple[Submodule, ...], loop: Loop, path: str) -> SealedTests:
     """What there is in the checkout at `path`, whatever else the tester did to it."""
-    order = site.order
+    order, ground = site.order, loop.build.base or site.order.base
     links = tuple(module.path for module in modules)
     found = take_snapshot(
-        site.store, path, path + ".taken", order.base.tree, links=links, shared=loop.sealed.box.share
+        site.store, path, path + ".taken", ground.tree, links=links, shared=loop.sealed.box.share
     )
     taken = [change for change in found.changes if _is_taken(site.store, found.tree, change)][:MAX_FILES]
     paths = {change.path for change in taken}
     others = sorted({change.path for change in found.changes} - paths)
-    entries = tree_entries(site.store, order.base.tree)
+    entries = tree_entries(site.store, ground.tree)
     tree = write_entries(
         site.store, entries | {change.path: TreeEntry(REGULAR, change.oid) for change in taken}
     )
     message = f"ralph: tests for {order.loop}, written before the work"
-    commit = commit_tree(site.store, tree, [order.base.commit], message, int(loop.last_work_at))
+    commit = commit_tree(site.store, tree, [ground.commit], message, int(loop.last_work_at))
     ref = loop_ref(order.loop, f"tests/{loop.call.number}")
     move_refs(site.store.project, [RefChange(ref, commit, None)])
     return SealedTests(
