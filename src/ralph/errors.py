@@ -19,6 +19,9 @@ from __future__ import annotations
 import errno
 import os
 
+# In a next step: the command as it was typed, which `ui` puts in its place.
+AGAIN = "{again}"
+
 
 class RalphError(Exception):
     """An expected failure: what, where, why, and what to do next."""
@@ -93,7 +96,7 @@ _LACKS: dict[int, tuple[str, str, str, str]] = {
     errno.EMFILE: ("too many open files in this process", "E-FILES", "its limit is low", "ulimit -n 4096"),
     errno.ENFILE: ("too many open files on this machine", "E-FILES", "", "ralph doctor"),
     errno.ENOMEM: ("no memory left", "E-MEMORY", "the machine refused to give any", "ralph doctor"),
-    errno.EAGAIN: ("the process limit of this user is reached", "E-PROCESSES", "", "ulimit -u"),
+    errno.EAGAIN: ("the process limit of this user is reached", "E-PROCESSES", "", "ralph doctor"),
     errno.ENAMETOOLONG: ("a path is longer than this system allows", "E-PATH-LONG", "", _ELSEWHERE),
 }
 

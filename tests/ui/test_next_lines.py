@@ -11,7 +11,7 @@ from ralph.app.words.error_pages import error_pages
 from ralph.ui.cli.tree import ALIASES, commands, load_command
 
 LINES = sorted({page.next for page in error_pages() if page.next})
-SAMPLES = {"name": "fix-auth-7f3a91c2", "above": "main"}
+SAMPLES = {"name": "fix-auth-7f3a91c2", "above": "main", "typed": "loop x", "command": "ralph loop"}
 
 
 def typed(line):

@@ -237,11 +237,16 @@ def test_only_commands_that_exist_are_offered():
         text = {"attach": "attach to it", "logs": "logs of it", "report": "report of it"}.get(verb, text)
         text = {"status": "status of it", "diff": "what did it change"}.get(verb, text)
         text = {"retrospective": "/retrospective of it", "parallel": "/parallel 2"}.get(verb, text)
+        text = {"item": "do the next backlog item", "backlog": "run the backlog"}.get(verb, text)
         argv = route_screens.control_argv(route(text, loops))
         assert argv[1] in commands(), verb
         assert {word for word in argv[2:] if word.startswith("-")} <= flags_of(*argv[1:3]), argv
     assert route_screens.control_argv(route("resume it with 5 more iterations", loops)) == [
         "ralph", "resume", "a-00000001", "--max-iterations", "+5",
+    ]  # fmt: skip
+    said = route("resume it in the background with 5 more iterations and use codex", loops)
+    assert route_screens.control_argv(said, ["--steer", "hi", "--yes"])[3:] == [
+        "--max-iterations", "+5", "--agent", "codex", "--detach", "--steer", "hi",
     ]  # fmt: skip
     found = route("ralph this: -x, up to 5 tries, for at most 90s, at most $5 --loop-id my-one --until 'y z'")
     argv = route_screens.loop_argv(found)

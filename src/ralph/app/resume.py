@@ -13,11 +13,12 @@ from ralph.app.place import is_driven, journal_of, project_of
 from ralph.app.records import read_loop
 from ralph.app.resume_terms import refuse_idle, waivers
 from ralph.app.settings import settings_to_resume
+from ralph.app.views.fitting_loops import fits_verb
 from ralph.core.model.agent import SealedAgent
 from ralph.core.model.events import AnyEvent, CheckpointMade, ResumeAsked, Steered
 from ralph.core.model.gate import Gate
 from ralph.core.model.loop import Loop
-from ralph.core.model.outcome import FINAL, RESUMABLE
+from ralph.core.model.outcome import FINAL
 from ralph.core.model.verdict import Checkpoint
 from ralph.errors import NothingToDo, UserError
 from ralph.shell.git.project import find_project
@@ -57,20 +58,24 @@ def last_to_resume(env: Mapping[str, str], cwd: str) -> str:
     """The newest loop of this project that can go on."""
     with journal_of(env) as reader:
         for row in reader.summaries(project_of(cwd)):
-            if row.phase != "ended" or row.outcome in RESUMABLE:
+            if fits_verb(row, "resume"):
                 return row.loop
         name = choose_loop(reader, None, project_of(cwd))
     raise NothingToDo(
-        "every loop here is verified or aborted", code="E-LOOP-NONE", next=f"ralph status {name}"
+        "no loop here can go on: they are verified, aborted, merged or discarded",
+        code="E-LOOP-NONE",
+        next=f"ralph status {name}",
     )
 
 
 def refuse_final(name: str, env: Mapping[str, str]) -> Loop:
     """The loop, if it can go on at all."""
     loop = read_loop(name, env).loop
-    if loop.phase == "ended" and loop.outcome in FINAL:
+    landing = loop.landing
+    word = "discarded" if landing.was_dropped else "merged" if landing.state else loop.outcome
+    if loop.phase == "ended" and (loop.outcome in FINAL or word != loop.outcome):
         raise NothingToDo(
-            f"loop '{name}' is {loop.outcome}, which is final",
+            f"loop '{name}' is {word}, which is final",
             code="E-LOOP-FINAL",
             next=f"ralph report {name}",
         )

@@ -116,7 +116,7 @@ def add_items(desk: Desk, raws: list[dict[str, Any]]) -> None:
                 raise UserError(
                     f"there is already an item '{name}'",
                     code="E-BACKLOG-EXISTS",
-                    next=f"ralph backlog edit {name}",
+                    next=f"ralph backlog show {name}",
                 )
             known.add(name)
         usual: dict[str, Any] = {

@@ -19,7 +19,7 @@ from ralph.clock import SystemClock
 from ralph.core.criterion.named_tools import names_without_gate
 from ralph.core.criterion.predicate import names_measure
 from ralph.core.criterion.proposal import Check, Proposal
-from ralph.errors import NeedsHuman, UserError
+from ralph.errors import AGAIN, NeedsHuman, UserError
 from ralph.shell.config import approvals
 from ralph.shell.criterion import adopt as rules
 from ralph.shell.criterion import propose
@@ -100,7 +100,7 @@ def adopt_checks(
         base=request.base,
     )
     if made.refused:
-        raise _no_check_found(request.task, made)
+        raise _no_check_found(made)
     answers.show(made)
     if dry:
         return _with_checks(request, made)
@@ -137,17 +137,16 @@ def _nobody_agreed(request: StartRequest, made: Proposal, env: Mapping[str, str]
         code="E-CRITERION-UNSURE",
         why=f"`{made.verification_command}`; agree to it with -y, --auto-criteria or "
         f"`ralph approve {approval.short}`, or give a check of your own",
-        next=f'ralph loop "{_short(request.task)}" --check "{made.verification_command}"',
+        next=f"{AGAIN} --check {shlex.quote(made.verification_command)}",
     )
 
 
-def _no_check_found(task: str, made: Proposal) -> UserError:
-    typed = f'"{_short(task)}"'
+def _no_check_found(made: Proposal) -> UserError:
     return UserError(
         f"no check was found that could prove this task: {made.refused}",
         code="E-CRITERION-NONE",
-        why="; ".join(("usable would be", *made.examples)),
-        next=f"ralph loop {typed} --check {shlex.quote(made.next)}" if made.next else f"ralph infer {typed}",
+        why="\n".join(("say what proves it, for example:", *made.examples)),
+        next=f"{AGAIN} --check {shlex.quote(made.next)}" if made.next else "ralph help checks",
     )
 
 
@@ -171,7 +170,3 @@ def _with_checks(request: StartRequest, made: Proposal) -> StartRequest:
         until=request.until or made.criterion,
         notes=(*request.notes, words, *((f"because {first}",) if first else ()), *made.warnings),
     )
-
-
-def _short(task: str) -> str:
-    return "".join(char for char in task if char.isalnum() or char in " .,:-_/")[:60]

@@ -115,7 +115,7 @@ def _chosen_names(request: GatesRequest, env: Mapping[str, str]) -> tuple[str, .
             "no gate is concerned" if changed else f"there is no gate of level {level}",
             code="E-GATE-NOTHING",
             why="your work tree has no changes that a gate looks at" if changed else "see ralph gates list",
-            next="ralph gates run",
+            next="ralph gates list",
         )
     return tuple(gate.name for gate in wanted)
 

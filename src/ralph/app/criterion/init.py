@@ -47,7 +47,7 @@ def plan_init(cwd: str, env: Mapping[str, str], level: Level) -> InitPlan:
             code="E-INIT-NONE",
             at=project.top,
             why="looked for manifests, CI files and commands in documents of the last commit",
-            next='ralph gates run --check "your command"',
+            next="ralph help checks",
         )
     return made
 

@@ -14,7 +14,7 @@ from ralph.core.criterion.named_tools import GREEN, named_class
 from ralph.core.sentence import bounds
 from ralph.core.sentence.bounds import Bound, Clause
 from ralph.core.text.units import duration_words
-from ralph.errors import UserError
+from ralph.errors import AGAIN, UserError
 
 _DAY = re.compile(r"(?:by|before) \w+day$", re.IGNORECASE)  # "a reminder, by Friday": no loop lasts for days
 
@@ -40,7 +40,7 @@ def with_limits(
         known = limits_set() if taken else {}
         for clause in taken:
             for one in clause.bounds:
-                _take(typed, one, clause, known.get(one.flag), tell, ask, task)
+                _take(typed, one, clause, known.get(one.flag), tell, ask)
         for clause in clauses:
             bounding = clause.firm or clause.bounds[0].about != "unclear"
             if clause not in taken and bounding and _ends(clause, text):
@@ -72,13 +72,12 @@ def _take(
     known: float | None,
     tell: Callable[[str], None],
     ask: Callable[[str], str] | None,
-    task: str,
 ) -> None:
     if typed.get(one.flag) is not None:
         return
     value = one.value
     if value is None:
-        _ask_limit(typed, one, ask, task)
+        _ask_limit(typed, one, ask)
         return
     if known is not None and value > known:
         kept = _limit_text(one.about, known)
@@ -88,18 +87,17 @@ def _take(
     tell(f'"{clause.text}" in the task is a limit of this loop: {one.flag} {typed[one.flag]}')
 
 
-def _ask_limit(typed: dict[str, object], one: Bound, ask: Callable[[str], str] | None, task: str) -> None:
+def _ask_limit(typed: dict[str, object], one: Bound, ask: Callable[[str], str] | None) -> None:
     """The limit that somebody names, or the default ones. Where nobody can, a refusal."""
     what = f"'{safe(one.text, 200)}' is not a usable limit"
     example = {"--max-cost": "5", "--max-time": "2h", "--max-tokens": "100000"}.get(one.flag, "20")
     if ask is None:
-        short = "".join(char for char in task if char.isalnum() or char in " .,:-_/")[:60]
         raise UserError(
             what,
             code="E-BOUND",
             why="a loop is bound by iterations, time, dollars or tokens; "
             f"{one.flag} says it, and then these words are left to the task",
-            next=f'ralph loop "{short}" {one.flag} {example}',
+            next=f"{AGAIN} {one.flag} {example}",
         )
     answer = ask(f"{what}; {one.flag} (empty: the default limits)").strip()
     if answer:

@@ -51,7 +51,7 @@ def complete_action(
     session = read_session(state, name)
     if session.action is None:
         raise UserError(
-            "no action is under way in this session", code="E-ACTION-NONE", next="ralph action start SKILL"
+            "no action is under way in this session", code="E-ACTION-NONE", next="ralph action start --help"
         )
     status: Status = "partial" if claimed == "completed" and not _is_shown(session) else claimed
     body = _body(session, status, claimed, cwd, clock.now())

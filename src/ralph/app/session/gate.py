@@ -47,6 +47,7 @@ def ask_stop(
 ) -> tuple[Session, StopAnswer]:
     """What stands in the work tree, judged as far as it can be in so many seconds; recorded both ways."""
     state, clock = open_state(state_dir(env), create=True), SystemClock()
+    open_session(state, name)  # one without a record has no folder to be alone in
     with alone(state, name, "snapshot", clock):
         session = open_session(state, name)
         tree, unseen = take_session_snapshot(state, name, session)

@@ -94,7 +94,7 @@ def _add(
 def refuse_missing(session: Session, kind: str) -> None:
     if kind not in session.notes:
         raise UserError(
-            f"this session has no state of type {kind}", code="E-STATE-NONE", next=f"ralph state init {kind}"
+            f"this session has no state of type {kind}", code="E-STATE-NONE", next="ralph state --help"
         )
 
 

@@ -222,7 +222,8 @@ def _read(path: str) -> str | None:
         with open(path, "rb") as file:
             data = file.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
-            raise UserError(f"'{path}' has more than {MAX_BYTES >> 20} MB", code="E-SKILLS-SETTINGS", at=path)
+            large = f"'{path}' has more than {MAX_BYTES >> 20} MB"
+            raise UserError(large, code="E-SKILLS-SETTINGS", at=path, next=f"ls -l '{path}'")
         return data.decode("utf-8")
     except (FileNotFoundError, NotADirectoryError):
         return None

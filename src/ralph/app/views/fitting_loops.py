@@ -28,7 +28,7 @@ def loop_to_act_on(text: str | None, verb: str, env: Mapping[str, str], cwd: str
     with journal_of(env) as reader:
         if text is not None:
             return find_loop(reader, text, repo)
-        found = [row.loop for row in reader.summaries(repo) if _fits(row, verb)]
+        found = [row.loop for row in reader.summaries(repo) if fits_verb(row, verb)]
     if not found:
         raise NothingToDo(f"there is no loop here to {verb}", code="E-LOOP-NONE", next="ralph status --all")
     if len(found) > 1:
@@ -36,7 +36,8 @@ def loop_to_act_on(text: str | None, verb: str, env: Mapping[str, str], cwd: str
     return found[0]
 
 
-def _fits(row: SummaryRow, verb: str) -> bool:
+def fits_verb(row: SummaryRow, verb: str) -> bool:
+    """Can `ralph VERB` act on this loop?"""
     try:
         made = msgspec.json.decode(row.body, type=_ResultState)
     except msgspec.DecodeError:
@@ -52,7 +53,7 @@ def _fits(row: SummaryRow, verb: str) -> bool:
     if verb == "discard":
         return not unfinished and made.landing == ""
     if verb == "resume":
-        return unfinished or row.outcome in RESUMABLE
+        return unfinished or (row.outcome in RESUMABLE and made.landing == "")
     if verb == "answer":
         return unfinished or row.outcome == "blocked"
     return unfinished and not (verb == "pause" and row.phase == "paused")

@@ -97,6 +97,8 @@ def _words(node: ast.expr) -> str:
             return text
         case ast.JoinedStr(values=parts):
             return "".join(_words(part) for part in parts)
+        case ast.FormattedValue(value=ast.Name(id="AGAIN")):
+            return "ralph {typed}"
         case ast.FormattedValue(value=inner):
             return f"{{{_name(inner)}}}"
         case ast.BinOp(left=left, right=right):

@@ -64,6 +64,7 @@ class Route(Struct, frozen=True, kw_only=True):
     confidence: Confidence = "low"
     ask: tuple[RouteQuestion, ...] = ()
     verb: str = ""  # of a control
+    detach: bool = False  # of a control: in the background
     max_cost: float | None = None
     checks: tuple[str, ...] = ()  # what `--check` is to be given; without any the loop finds its own
     stated: bool = False  # the criterion was said, not inferred

@@ -134,9 +134,11 @@ def _open_ended(found: match_.Match) -> bool:
 
 
 def _completion(text: str, language: PhraseTable) -> tuple[str, str]:
-    """The text without "; completion: X", and X."""
-    pattern = rf"(?:^|[;,.]\s?|\s)(?:{any_of(language.criteria.completion)})\s?[:=]\s?(\S.*)$"
-    found = re.search(pattern, text, re.IGNORECASE)
+    """The text without "; completion: X" or ", done when X", and X."""
+    said = language.criteria.completion
+    pattern = rf"(?:^|[;,.]\s?|\s)(?:{any_of(said)})\s?[:=]\s?(\S.*)$"
+    clause = rf"[;,.]\s(?:and\s)?(?:{any_of(tuple(one for one in said if ' ' in one))})\s(\S.*)$"
+    found = re.search(pattern, text, re.IGNORECASE) or re.search(clause, text, re.IGNORECASE)
     return (text[: found.start()].rstrip(" :"), peel.fold(found[1])) if found else (text, "")
 
 
@@ -285,18 +287,25 @@ _NEEDS = {"abort": "unfinished", "pause": "unfinished", "resume": "resumable", "
 
 
 def _route_control(text: str, known: KnownHere, language: PhraseTable) -> Route | None:
-    """The control that a sentence is; with a bound at its end it can only be one that goes on."""
+    """The control that a sentence is; with a bound, an agent or a place at its end, one that goes on."""
     names = tuple(loop.name for loop in known.loops)
-    asked = match_.controls(text, language, names)
-    if asked is not None:
-        return _control(asked, known, language)
     rest, tail = peel.peel_end(text, language)
     asked = match_.controls(rest, language, names) if tail else None
-    if asked is None or asked.verb != "resume" or any(one.about == "outside" for one in tail):
-        return None
+    if asked is None or asked.verb != "resume" or asked.rest:
+        asked = match_.controls(text, language, names)
+        return None if asked is None else _control(asked, known, language)
     bounds, wrong = _bounds(tail)
     found = _control(asked, known, language)
-    return with_confidence(replace(found, ask=(*found.ask, *wrong), **_limits(bounds)))
+    clauses = [_clause(one.text) for one in tail if one.about == "beyond"]
+    return with_confidence(
+        replace(
+            found,
+            agent=",".join(dict.fromkeys(_agents(tail, language))) or None,
+            detach=any(one.about == "outside" for one in tail),
+            ask=(*found.ask, *clauses, *wrong),
+            **_limits(bounds),
+        )
+    )
 
 
 def _control(asked: match_.Ordered, known: KnownHere, language: PhraseTable) -> Route:

@@ -35,7 +35,7 @@ def check_session_id(host: str, session: str) -> None:
             f"unknown host '{host[:40]}'",
             code="E-SESSION-HOST",
             why=f"expected one of {', '.join(HOST_FACTS)}",
-            next="ralph session status --host claude --session ID",
+            next="ralph session list",
         )
     if not _ID.fullmatch(session):
         raise UserError(

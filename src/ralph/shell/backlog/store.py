@@ -180,7 +180,10 @@ def read_file(path: str) -> bytes:
             data = file.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
             raise UserError(
-                f"the backlog has more than {MAX_BYTES >> 20} MB", code="E-BACKLOG-LARGE", at=path
+                f"the backlog has more than {MAX_BYTES >> 20} MB",
+                code="E-BACKLOG-LARGE",
+                at=path,
+                next=f"ls -l '{path}'",
             )
         if not data.isascii():
             data.decode("utf-8")
@@ -196,7 +199,7 @@ def read_file(path: str) -> bytes:
         ) from None
     except OSError as error:
         why = f"the backlog cannot be read: {(error.strerror or '').lower()}"
-        raise SetupError(why, code="E-BACKLOG-READ", at=path) from None
+        raise SetupError(why, code="E-BACKLOG-READ", at=path, next=f"ls -ld '{path}'") from None
 
 
 def load_file(path: str, memory: Memory) -> ListFile:

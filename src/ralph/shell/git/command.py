@@ -159,7 +159,10 @@ def run_git(
             done = run_limited(argv, env, cwd, limit, hold, git.heed)
     except subprocess.TimeoutExpired as slow:
         raise SetupError(
-            f"git {_verb(args)} did not end within {TIMEOUT_SECONDS:.0f} s", code="E-GIT-TIMEOUT", at=cwd
+            f"git {_verb(args)} did not end within {TIMEOUT_SECONDS:.0f} s",
+            code="E-GIT-TIMEOUT",
+            at=cwd,
+            next="ralph doctor",
         ) from slow
     except OSError as broken:
         raise _os_trouble(broken, git.binary, cwd) from broken

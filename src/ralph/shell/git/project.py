@@ -118,7 +118,7 @@ def _not_usable(done: GitResult, lines: list[str], where: str) -> RalphError:
             next="git add -A && git commit -m start",
         )
     if done.code == 0:
-        return UserError("the repository's path holds a line break", code="E-GIT-PATH", at=where)
+        return UserError("the repository's path holds a line break", code="E-GIT-PATH", at=where, next="pwd")
     return git_error(done, ["rev-parse"], where)
 
 
@@ -166,7 +166,9 @@ def _object_dirs(first: str) -> tuple[str, ...]:
         lines = os.fsdecode(listed).splitlines()
         todo += [os.path.join(here, line) for line in lines if line and not line.startswith("#")]
     if not found:
-        raise SetupError("the repository's object store is missing", code="E-GIT-OBJECTS", at=first)
+        raise SetupError(
+            "the repository's object store is missing", code="E-GIT-OBJECTS", at=first, next="git fsck"
+        )
     return tuple(found)
 
 

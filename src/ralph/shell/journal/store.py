@@ -239,7 +239,7 @@ def check_seq(loop: str, last: int, expected_seq: int) -> None:
 
 
 def exists_error(loop: str) -> UserError:
-    return UserError(f"loop '{loop}' exists already", code="E-LOOP-EXISTS", next=f"ralph resume {loop}")
+    return UserError(f"loop '{loop}' exists already", code="E-LOOP-EXISTS", next=f"ralph status {loop}")
 
 
 def no_loop_error(loop: str) -> UserError:

@@ -287,8 +287,8 @@ def recover_landing(store: Store, landing: Landing, *, note: str) -> str:
 
 # What puts your own changes out of the way and back; `{again}` is the command that was refused.
 _WAYS_OUT = {
-    "E-LAND-DIRTY": "git stash && {again} && git stash pop",
-    "E-LAND-STAGED": "git stash && {again} && git stash pop",
+    "E-LAND-DIRTY": "git stash && {again} && git stash pop --index",
+    "E-LAND-STAGED": "git stash && {again} && git stash pop --index",
     "E-LAND-UNTRACKED": "git stash --include-untracked && {again}",
 }
 

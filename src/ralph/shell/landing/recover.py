@@ -317,7 +317,8 @@ def _wait_for_child(project: Project, note: str) -> None:
         return not (_start_time(seen.pid) == seen.started != "" if seen.pid else _git_at_work(project))
 
     if not wait_until(has_gone, SystemClock(), seconds=_WAIT_SECONDS, every=0.02):
-        raise Busy("the git that lands the result is still at work", code="E-LAND-BUSY", at=note)
+        what = "the git that merges the result is still at work"
+        raise Busy(what, code="E-LAND-BUSY", at=note, next="git status")
 
 
 def _start_time(pid: int) -> str:

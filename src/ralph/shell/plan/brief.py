@@ -129,7 +129,7 @@ def _specs(project: Project, base: str, *, with_changes: bool) -> dict[str, str]
             f"{FOLDER}/ has changes that are not committed",
             code="E-SPECS-UNCOMMITTED",
             why="the agent works on a copy of the commit, where they are not",
-            next=f"git add {FOLDER} && git commit",
+            next=f"git add {FOLDER} && git commit -m specs",
         )
     if with_changes:
         place = os.path.join(project.top, FOLDER)

@@ -40,7 +40,7 @@ def append_notes(top: str, notes: Sequence[str]) -> tuple[str, str]:
             there = file.read(MAX_BYTES) or b""
             text = section(notes, there.decode("utf-8", "replace"))
             if not text:
-                what = f"everything is already in '{name}' already"
+                what = f"everything is in '{name}' already"
                 raise NothingToDo(what, code="E-LEARNED-THERE", at=path, next=f"cat {shlex.quote(path)}")
             file.write(text.encode())
     except OSError as error:

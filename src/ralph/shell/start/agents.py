@@ -18,7 +18,7 @@ from ralph.core.model.agent import KeySource, SealedAgent
 from ralph.core.model.order import Order
 from ralph.core.model.rubric import Rubric
 from ralph.core.model.spend import Price
-from ralph.errors import NeedsHuman, SetupError, UserError
+from ralph.errors import AGAIN, NeedsHuman, SetupError, UserError
 from ralph.shell import config
 from ralph.shell.agent_call.prices import listed_price, price_list
 from ralph.shell.config.judge import rubric_of
@@ -234,7 +234,7 @@ def _first_installed(env: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
         "no agent was named, and none is installed and logged in",
         code="E-AGENT-NONE",
         why="; ".join(_ways_to_an_agent(env)),
-        next='ralph loop "make the tests pass" --agent demo',
+        next=f"{AGAIN} --agent demo",
     )
 
 

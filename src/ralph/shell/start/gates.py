@@ -92,8 +92,8 @@ def seal_gates(
         raise UserError(
             "no check can prove this task",
             code="E-CHECK-NONE",
-            why="expected --check CMD or [gates.NAME] in ralph.toml; without one, nothing can be verified",
-            next=f'ralph loop "{_short(request.task)}" --check "npm test"',
+            why='expected a command that can fail, such as --check "npm test", or [gates.NAME] in ralph.toml',
+            next="ralph help checks",
         )
     return tuple(_with_tool(gate, project, env) for gate in gates)
 
@@ -228,7 +228,3 @@ def refuse_missing_tool(gates: tuple[Gate, ...], project: Project, env: Mapping[
                 why=found.why,
                 next=found.hint or "ralph doctor",
             )
-
-
-def _short(task: str) -> str:
-    return re.sub(r"[^\w .,:-]", "", task)[:40]

@@ -95,15 +95,13 @@ def refuse_inside(project: Project, state_root: str) -> None:
 
 def _check_task(task: str) -> None:
     if not task.strip():
-        raise UserError(
-            "the task is empty", code="E-TASK", next='ralph loop "make the tests pass" --check "npm test"'
-        )
+        raise UserError("the task is empty", code="E-TASK", next="ralph loop --help")
     if len(task.encode()) > MAX_TASK_BYTES:
         raise UserError(
             f"the task has {len(task.encode())} bytes, at most {MAX_TASK_BYTES} are allowed",
             code="E-TASK",
-            why="it is repeated in every prompt",
-            next='ralph loop "do what SPEC.md says" --check "npm test"',
+            why='every prompt repeats it; write it into a committed file, and say "do what SPEC.md says"',
+            next="ralph loop --help",
         )
 
 

@@ -32,11 +32,15 @@ CONTROLS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "diff": (("diff",),),
     "retrospective": (("analytics", "--recommend"),),
     "parallel": (("backlog", "run", "--parallel"),),
+    "item": (("backlog", "run", "--once"),),
+    "backlog": (("backlog", "run"),),
 }
 # what a control that is no command's name does
 DO = {
     "retrospective": "look back over the loops of this project, with recommendations",
     "parallel": "work on several items of the backlog at once",
+    "item": "work on the next item of the backlog",
+    "backlog": "work through the backlog",
 }
 USUAL_PARALLEL = 3
 ORCHESTRA = (("--team",), ("--roles", "planner,reviewer"))  # plan, build and review in one
@@ -105,15 +109,19 @@ def _bound_flags(found: Route) -> list[str]:
 def control_argv(found: Route, typed: Sequence[str] = ()) -> list[str]:
     """The command line of a control. Only commands that exist; a bound of `resume` is so much more.
 
-    `typed` flags are for what makes agent calls: a limit must reach them, or be refused by the command.
+    `typed` flags go with it, so that each is used, or refused by the command; a yes was for this sentence.
     """
     from ralph.ui.cli.tree import commands
 
     words = next(words for words in CONTROLS[found.verb] if words[0] in commands())
     name = [found.loop_id] if found.loop_id else []
-    more = [str(found.count or USUAL_PARALLEL), *typed] if found.verb == "parallel" else []
-    if found.verb == "resume" and found.task is None:
-        more = [f"+{word}" if at % 2 else word for at, word in enumerate(_bound_flags(found))]
+    more = [str(found.count or USUAL_PARALLEL)] if found.verb == "parallel" else []
+    if found.task is None:  # else they are the new loop's
+        said = _bound_flags(found) if found.verb == "resume" else []
+        more += [f"+{word}" if at % 2 else word for at, word in enumerate(said)]
+        more += ["--agent", found.agent] if found.agent else []
+        more += ["--detach"] if found.detach else []
+        more += [word for word in typed if word != "--yes" or words[0] == "backlog"]
     return ["ralph", words[0], *name, *words[1:], *more]
 
 

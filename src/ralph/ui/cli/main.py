@@ -161,8 +161,9 @@ def _usage(wrong: click.ClickException) -> RalphError:
 
 def _report_error(error: RalphError, args: list[str]) -> int:
     from ralph.app.words.format import use_colour
-    from ralph.ui.words.errors import show
+    from ralph.ui.words.errors import next_line, show
 
+    error.next = next_line(error.next, args)
     as_json = wants_json(args)
     sys.stdout.flush()
     colour = use_colour(sys.stderr, os.environ)

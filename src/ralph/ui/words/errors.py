@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from typing import IO
 
 from ralph.app.words.format import paint, safe, safe_lines
-from ralph.errors import RalphError
+from ralph.errors import AGAIN, RalphError
 
 _MAX_CHARS = 2000
 _MAX_FRAMES = 30
+_MAX_TYPED = 400
 
 
 def error_text(error: RalphError, *, colour: bool = False) -> str:
@@ -83,6 +84,14 @@ def show(error: RalphError, *, as_json: bool, stdout: IO[str], stderr: IO[str], 
         print(json.dumps(error_envelope(error), ensure_ascii=False), file=stdout)
     else:
         print(error_text(error, colour=colour), file=stderr)
+
+
+def next_line(text: str, args: Sequence[str]) -> str:
+    """The next step with the command that was typed; for one that no line can hold, the help."""
+    typed = _words(("ralph", *args))
+    if AGAIN in text and (len(typed) > _MAX_TYPED or not typed.isprintable()):
+        return "ralph loop --help"
+    return text.replace(AGAIN, typed)
 
 
 def _tidy(what: str) -> str:

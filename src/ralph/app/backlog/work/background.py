@@ -84,7 +84,7 @@ def stop_run(desk: Desk) -> list[str]:
     found = locks.holder(run_lock(path))
     if found is None and not ordered:
         raise NothingToDo(
-            "no run of this backlog is at work", code="E-BACKLOG-NO-RUN", next="ralph backlog run -d"
+            "no run of this backlog is at work", code="E-BACKLOG-NO-RUN", next="ralph backlog list"
         )
     if found is not None and locks.alive(found.pid, found.start, found.boot):
         with suppress(ProcessLookupError):

@@ -110,7 +110,7 @@ def install(hosts: tuple[str, ...], scope: str, goal: str | None, dry_run: bool,
 def _ask_to_apply(question: str, changes: list[Any], *, yes: bool, dry_run: bool) -> bool:
     from ralph.app.skills.install import diff_lines
     from ralph.core.text.clean import clean
-    from ralph.errors import NeedsHuman
+    from ralph.errors import AGAIN, NeedsHuman
 
     print(clean("\n".join(diff_lines(changes))))
     if dry_run:
@@ -122,7 +122,7 @@ def _ask_to_apply(question: str, changes: list[Any], *, yes: bool, dry_run: bool
             "these files are yours, and nobody agreed to change them",
             code="E-SKILLS-ASK",
             why="there is no terminal to ask at",
-            next="ralph skills install --yes",
+            next=f"{AGAIN} --yes",
         )
     return bool(click.confirm(question, default=True, err=True))
 

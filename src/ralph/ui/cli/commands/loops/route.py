@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -168,6 +169,9 @@ def _apply_flags(found: Route, given: dict[str, Any]) -> Route:
 def _refusal(found: Route, text: str) -> UserError:
     one = found.ask[0]
     next_line = one.choices[0].value if one.choices else "ralph --help"
+    if '"CMD"' in next_line:  # what only the user knows: the help says it
+        command = re.split(" [\"']", next_line)[0]
+        next_line = f"{command} --help"
     if found.why == "unmatched":
         return UserError(
             f"there is no command '{safe(text, 200)}'", code="E-USAGE", why=one.question, next=next_line
