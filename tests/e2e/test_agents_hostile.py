@@ -18,7 +18,7 @@ def test_deletes_its_workspace(place):
         f"if [ $RALPH_ITERATION = 1 ]; then {agent('deletes_workspace')}; else {agent('honest_steps', 1)}; fi"
     )
     done = place.loop(turns)
-    place.expect(done, "verified", 0, 2, says="claims done, the checks say no")
+    place.expect(done, "verified", 0, 2, says="said done: refused")
     assert "return a + b" in place.result("calc.py")
 
 

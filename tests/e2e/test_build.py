@@ -147,7 +147,7 @@ def test_three_items_at_once_and_own_ticks(shop):
 def test_complete_with_failing_tests(shop):
     """COMPLETE and EXIT_SIGNAL over red tests tick nothing; five attempts later the item is blocked."""
     done = build(shop, "complete", flags=("--max-iterations", "3"))
-    loop = shop.expect(done, "exhausted", 1, 3, says="claims done, the checks say no")
+    loop = shop.expect(done, "exhausted", 1, 3, says="said done: refused")
     assert loop.build.done_items == {}
     assert loop.landing.result == ""
 
@@ -213,9 +213,8 @@ def test_found_work_and_a_box_for_a_human(shop):
     loop = shop.expect(done, "blocked", 3, 4, says="only a human can tick what is left: sign")
     assert list(loop.build.done_items) == ["upper", "lower", "notes"]
     assert shop.result("NOTES.md").startswith("# Notes")
-    name = loop.sealed.loop
-    assert f"ralph resume {name} --done sign" in done.out
-    assert f"ralph merge {name} --checkpoint 4" in done.out
+    assert "ralph resume 1 --done sign" in done.out
+    assert "ralph merge 1 --checkpoint 4" in done.out
     wrong = shop.ralph("resume", loop.sealed.loop, "--done", "upper")
     assert "E-RESUME-ITEM" in wrong.err
     assert "[E-RESUME-CHECK]" in shop.ralph("resume", loop.sealed.loop, "--check", "true").err

@@ -75,7 +75,7 @@ def test_what_child_processes_execute_counts(green):
     ).replace("import calc\n", "")
     words = files(calc__py=fixed_calc() + POWER, tool__py=tool, test_power__py=test)
     done = green.loop(agent("writes_files", words), task=FEATURE)
-    green.expect(done, "verified", 0, 1, says="3 of 3 changed lines are executed by tests")
+    green.expect(done, "verified", 0, 1, says="all changed lines are executed by tests")
 
 
 @pytest.mark.soak
@@ -107,11 +107,9 @@ def test_children_without_our_environment_lower_nothing(green):
 def test_a_suite_that_minds_being_watched_is_not_called_flaky(green):
     """A test that is red only while a trace function is set changes no verdict: a plain call tells."""
     test = one_test("self.assertEqual(calc.power(2, 5), 32)")
-    test += (
-        "\n    def test_path(self):\n        import os\n        self.assertNotIn('PYTHONPATH', os.environ)\n"
-    )
+    test += "\n    def test_trace(self):\n        import sys\n        self.assertIsNone(sys.gettrace())\n"
     words = files(calc__py=fixed_calc() + POWER, test_power__py=test)
-    done = green.loop(agent("writes_files", words), task=FEATURE, env={"PYTHONPATH": None})
+    done = green.loop(agent("writes_files", words), task=FEATURE)
     green.expect(done, "verified", 0, 1, grade="B", says="comes out differently while it is watched")
 
 

@@ -55,7 +55,7 @@ FILES = {
     "codex": ".codex/config.toml .codex/prompts/mine.md",
     "gemini": ".gemini/settings.json .gemini/commands/mine.toml",
     "qwen": ".qwen/settings.json .qwen/agents/mine.md",
-    "copilot": ".copilot/mcp-config.json .copilot/hooks/mine.json",
+    "copilot": ".copilot/settings.json .copilot/copilot-instructions.md",
     "opencode": ".config/opencode/opencode.json .local/share/opencode/bin/rg",
 }
 TALKS = {
@@ -63,7 +63,7 @@ TALKS = {
     "codex": ".codex/sessions/t .codex/history.jsonl .codex/thread_history_1.sqlite .codex/state_5.sqlite",
     "gemini": ".gemini/tmp/x/chats/t.json .gemini/history/x .gemini/mcp-oauth-tokens.json",
     "qwen": ".qwen/tmp/x/t.json .qwen/projects/x/t.jsonl .qwen/memory/t.md",
-    "copilot": ".copilot/session-state/t.jsonl .copilot/logs/t.log .copilot/session-store.db",
+    "copilot": ".copilot/session-state/t.jsonl .copilot/logs/t.log .copilot/mcp-config.json",
     "opencode": ".local/share/opencode/storage/t.json .local/share/opencode/opencode.db",
 }
 

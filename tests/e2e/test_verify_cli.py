@@ -172,7 +172,9 @@ def test_a_squashed_commit_with_the_same_tree_is_verified(proven, own):
     """The tree is the subject: another commit with it is proven too, and that is said."""
     git, tree = proven.place.git, f"{proven.loop.landing.result}^{{tree}}"
     squashed = git("commit-tree", tree, "-m", "squashed")
-    says(own("verify", squashed, "--no-rerun"), 0, "squashed or rebased since", "VERIFIED: commit")
+    says(
+        own("verify", squashed, "--no-rerun"), 0, "squashed or rebased since", "VERIFIED: the files of commit"
+    )
 
 
 def test_an_edited_envelope_is_refused(proven, own, stranger, tmp_path):
