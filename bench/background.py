@@ -39,7 +39,7 @@ from ralph.shell.journal.store import JournalStore
 PART = "background"
 QUEUED, WAITING, ENDED = 1000, 200, 10_000
 CPU_AIM, MEMORY_AIM, STATUS_AIM, ITERATION_AIM = 0.5, 80.0, 6.0, 3.0
-AT_ONCE, FILES = (1, 4, 8), 100
+AT_ONCE, FILES, LOOP_SECONDS = (1, 4, 8), 100, 600
 
 
 def measure(quick: bool) -> list[Line]:
@@ -71,9 +71,12 @@ def _at_once(count: int, turns: int) -> Line:
         names = [f"l{number}" for number in range(count)]
         floors = list(pool.map(lambda name: median(floor_iterations(here, turns, f"floor-{name}")), names))
         here.env["RALPH_MAX_LOOPS"] = str(count)
-        for name in names:
+
+        def begin(name: str) -> None:
             argv = loop_command(here, name, turns, "-d")
             subprocess.run(argv, cwd=here.repo, env=here.env, check=True, stdout=subprocess.DEVNULL)
+
+        list(pool.map(begin, names))  # all at once: the first must not be done before the last begins
         ralphs = [median(ralph_iterations(_ended_facts(here, name))) for name in names]
         subprocess.run([RALPH, "worker", "stop"], env=here.env, check=True, stdout=subprocess.DEVNULL)
     return ratio_line(
@@ -82,11 +85,13 @@ def _at_once(count: int, turns: int) -> Line:
 
 
 def _ended_facts(here: Place, name: str) -> list[e.AnyEvent]:
-    while True:
+    until = time.monotonic() + LOOP_SECONDS
+    while time.monotonic() < until:
         found = facts(here, name)
         if isinstance(found[-1], e.LoopEnded):
             return found
         time.sleep(0.5)
+    raise SystemExit(f"loop {name} has not ended within {LOOP_SECONDS} s; its newest fact is {found[-1]}")
 
 
 def _worker(root: str, env: dict[str, str], seconds: float) -> tuple[float, float]:

@@ -6,7 +6,7 @@ import signal
 import time
 
 import pytest
-from backkit import Back
+from backkit import FAULTS, Back
 from hookkit import Receiver
 from kit import search_path
 
@@ -269,6 +269,58 @@ def test_twenty_wait_and_four_are_at_work(world):
     assert 2 <= most <= 4
     for name in names:
         world.whole(name)
+    world.over()
+
+
+PHASES = {
+    "queued": lambda loop: loop.phase == "queued",
+    "baseline": lambda loop: loop.phase == "baseline",
+    "call": lambda loop: loop.call.running,
+    "judging": lambda loop: loop.phase == "judging" and loop.proof.stage == "fast",
+    "final": lambda loop: loop.phase == "judging" and loop.proof.stage == "final",
+    "published": lambda loop: bool(loop.landing.result),
+}
+
+
+@pytest.mark.sample(check=0, test=3)
+@pytest.mark.parametrize("what", FAULTS)
+@pytest.mark.parametrize("phase", PHASES)
+def test_one_fault_in_each_phase(world, phase, what):
+    """Whatever dies, wherever the loop is: it ends verified, with nothing lost, doubled or left behind."""
+    name = "l1-00000001"
+    if what == "disk" and not world.small:
+        pytest.skip("needs a disk of its own, which only root can mount")
+    world.begin(name, "--queue", nap=1.0)
+    world.until(name, lambda loop: PHASES[phase](loop) or ended(loop))
+    world.fault(what, name)
+    world.until(name, lambda loop: ended(loop) or given_up(loop), 150)
+    world.whole(name)
+    world.over()
+
+
+@pytest.mark.soak
+def test_after_a_reboot_what_ran_yesterday_goes_on(world):
+    """Everything is gone and the boot id is another one: what ran less than 24 hours ago goes on by itself;
+    what is older waits for a person, who can resume it.
+    """
+    for name, hours, woken in (("new-00000000", 23, True), ("old-00000000", 25, False)):
+        world.begin(name, nap=60.0)
+        world.until(name, at_work)
+        (world.outside / f"go-{name}").touch()
+        world.kill_all()
+        (world.top / "moved").write_text(str(hours * 3600))
+        before = world.kinds(name)
+        world.reboot()
+        if woken:
+            world.until(name, ended)
+        else:
+            time.sleep(12.0)
+            assert world.kinds(name) == before
+            assert json.loads(world.ralph("status", name, "--json").out)["loops"][0]["word"] == "crashed"
+            assert world.ralph("resume", name, "-d").code == 0
+            world.until(name, ended)
+        world.whole(name)
+        (world.top / "moved").write_text("0")
     world.over()
 
 

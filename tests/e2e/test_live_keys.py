@@ -1,11 +1,14 @@
-"""Keys in the live view of a loop in the foreground, on a real terminal (tmux)."""
+"""Keys in the live view, of a loop in the foreground and of an attached one, on a real terminal (tmux)."""
 
 import os
+import shlex
 import subprocess
 import sys
 import time
 
 import pytest
+from backkit import Back
+from kit import ralph_argv
 
 pytestmark = pytest.mark.slow
 
@@ -60,3 +63,42 @@ def test_keys_of_a_loop_in_the_foreground(terminal):
     shown = see("THE-END")
     assert "‖ PAUSED" in shown
     assert "echo" in shown  # the terminal is as it was
+
+
+def test_keys_of_an_attached_view(terminal, tmp_path, home):
+    """A note and a pause reach the loop from any terminal; q and Ctrl-C only leave the view."""
+    start, press, see = terminal
+    name = "l1-00000001"
+    world = Back(tmp_path / "w", home, seen=home.parent / "protection.json")
+    try:
+        world.begin(name, nap=120.0)
+        world.until(name, lambda loop: loop.call.running)
+        env = [f"{key}={value}" for key, value in world.env().items()]
+        attach = shlex.join(["env", "-i", "TERM=screen", *env, *ralph_argv(), "attach", name])
+        start(f"cd {world.repo} && for n in 1 2 3; do {attach}; echo LEFT-$n; read -r line; clear; done")
+        see("agent working")
+        press("s")
+        see("note> ")
+        press("-l", "mind the clock")
+        press("Enter")
+        world.until(name, lambda loop: [one.text for one in loop.control.steers] == ["mind the clock"])
+        press("l")
+        see("LoopStarted")
+        for number, key in ((1, "q"), (2, "C-c")):
+            see("agent working")
+            press(key)
+            shown = see(f"LEFT-{number}")
+            assert f"left {name}; it goes on: ralph attach 1" in shown
+            assert world.loop(name).call.running
+            press("Enter")
+        see("agent working")
+        press("p")
+        world.until(name, lambda loop: loop.control.pause_reason)
+        (world.outside / f"go-{name}").touch()
+        loop = world.until(name, lambda loop: loop.phase == "paused")
+        assert (loop.control.stopped_by, loop.spend.calls) == ("person", 1)
+        see("LEFT-3")
+        world.same_user()
+    finally:
+        world.kill_all()
+        world.unmount()
