@@ -336,8 +336,8 @@ def test_a_storm_of_faults(world, seed, faults):
     agent left or beside another, and what a person stopped is not woken.
     """
     names = [f"l-{number:08x}" for number in range(faults // 2)]
-    for name in names:
-        world.begin(name, "--queue", nap=2.0)
+    for name in names:  # long enough that they are at work when the storm comes, on a busy machine too
+        world.begin(name, "--queue", nap=2.0 if faults < 30 else 5.0)
     world.begin("stays-00000000", "--queue", nap=60.0)
     world.ralph("pause", "stays-00000000", "--now")
     before = world.kinds("stays-00000000")
