@@ -179,3 +179,5 @@ def test_the_choice_between_goal_and_stop_gate_is_offered_shown_and_kept(
     assert "up to date" in ralph("install", "--agent", "claude", "-y")
     assert "/goal (or Stop gate: install --goal ralph)" in ralph("status")
     assert not [one for one in tmp_path.rglob("hooks.json") if "hook Stop" in one.read_text()]
+    shown = ralph("status", "--agent", "claude", "--project").splitlines()
+    assert [line.split()[:4] for line in shown[:-1]] == [["claude", "project", "not", "installed"]]

@@ -73,8 +73,10 @@ class HookWorld:
         return done.stdout
 
     def start(self, number: int, check: str = "python3 -m unittest") -> dict[str, Any]:
-        """The model's first act: it gives its own session a task."""
-        return self.type(number, "session", "start", "make the tests pass", "--check", check)
+        """The model's first act, as for `/ralph it`: it writes the task, and gives it to its session."""
+        task = self.top / f"task-{number}.md"
+        typed = self.type(number, "session", "start", "--task-file", str(task), "--check", check)["bash"]
+        return {"bash": f"echo 'make the tests pass' > {shlex.quote(str(task))} && {typed}"}
 
     def type(self, number: int, *words: str) -> dict[str, Any]:
         """A command of `ralph` that the model types into the host's shell."""

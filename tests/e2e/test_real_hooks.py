@@ -33,6 +33,7 @@ def test_a_false_done_is_refused_and_a_verified_one_accepted(tmp_path: Path, hos
     asked = world.play(("one", [world.start(0), DONE, MENDING, DONE, DONE, DONE]))[0]
     found = world.sessions()[0]
     assert (found["state"], found["refused"]) == ("VERIFIED_DONE (B)", 1), found
+    assert "Ralph runs the checks itself" in asked  # the skill's description: the host knows /ralph
     assert "not done yet (refusal 1" in asked
     assert "test_add" in asked
     assert "refusal 2" not in asked
@@ -104,7 +105,7 @@ def test_a_session_of_a_real_host_goes_on_outside(tmp_path: Path, host: str) -> 
     go_on = world.type(0, "session", "continue", "--agent-cmd", kit.agent("honest_steps", 1))
     world.play(("one", [world.start(0), DONE, go_on, *[DONE] * 3]))
     shown = world.do("attach", "--display", "plain")
-    assert "verified" in shown
+    assert "VERIFIED" in shown
     found = world.sessions()[0]
     assert (found["refused"], found["ended"]["outcome"]) == (1, "continued"), found
     (loop,) = json.loads(world.do("status", "--json", "--all"))["loops"]
@@ -128,7 +129,7 @@ def test_opencode_has_the_skill_and_starts_loops_outside(tmp_path: Path) -> None
     )  # fmt: skip
     asked = world.play(("one", [start, DONE, DONE]))[0]
     assert "Ralph runs the checks itself" in asked  # the skill's description
-    assert "verified" in world.do("attach", "--display", "plain")
+    assert "VERIFIED" in world.do("attach", "--display", "plain")
     world.do("worker", "stop")
     world.do("skills", "uninstall", "--agent", "opencode", "-y")
     assert {path: text for path, text in world.listing().items() if path in before} == before

@@ -24,7 +24,7 @@ def _where(function: Callable[..., Any]) -> Callable[..., Any]:
             "--agent", "hosts", multiple=True, type=click.Choice(tuple(HOST_FACTS)), metavar="NAME",
             help="claude, codex, gemini, qwen, copilot or opencode. Repeatable (default: those found here).",
         ),
-        click.option("--user", "scope", flag_value="user", default=True, help="For you (default)."),
+        click.option("--user", "scope", flag_value="user", help="For you (default)."),
         click.option("--project", "scope", flag_value="project", help="In this project, for everybody."),
     )  # fmt: skip
     for option in reversed(options):
@@ -32,7 +32,7 @@ def _where(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def _skills(hosts: tuple[str, ...], scope: str, goal: str | None = None) -> list[Any]:
+def _skills(hosts: tuple[str, ...], scope: str | None, goal: str | None = None) -> list[Any]:
     """The hosts that were named, else those whose program is here; each with the goal it has, or this one."""
     import shutil
 
@@ -43,6 +43,7 @@ def _skills(hosts: tuple[str, ...], scope: str, goal: str | None = None) -> list
     from ralph.app.skills.layout import skill_for
 
     env = dict(os.environ)
+    scope = scope or "user"
     top = (project_of(os.getcwd()) or os.getcwd()) if scope == "project" else os.path.expanduser("~")
     chosen = hosts or tuple(name for name in HOST_FACTS if shutil.which(name))
     found = [skill_for(name, scope, top, env) for name in chosen]  # type: ignore[arg-type]
@@ -62,7 +63,7 @@ def _skills(hosts: tuple[str, ...], scope: str, goal: str | None = None) -> list
 )
 @click.option("--dry-run", is_flag=True, help="Show the difference and change nothing.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
-def install(hosts: tuple[str, ...], scope: str, goal: str | None, dry_run: bool, yes: bool) -> int:
+def install(hosts: tuple[str, ...], scope: str | None, goal: str | None, dry_run: bool, yes: bool) -> int:
     """Install `/ralph` and the hooks, or bring them up to date. Shows the exact difference first.
 
     \b
@@ -98,7 +99,7 @@ def install(hosts: tuple[str, ...], scope: str, goal: str | None, dry_run: bool,
         print(f"{skill.host}: installed; in a new session, /ralph")
         own, told = HOST_FACTS[skill.host].goal, host_table()[skill.host].get("note", "")
         if own:
-            here = f"ralph skills install --agent {skill.host} --{scope} --goal"
+            here = f"ralph skills install --agent {skill.host} --{skill.scope} --goal"
             told = f"{own} asks a model when it is over; Ralph's Stop gate instead: {here} ralph"
             if not skill.goal:
                 told = f"Ralph's Stop gate says when it is over; {own} of {skill.host} instead: {here} native"
@@ -130,7 +131,7 @@ def _ask_to_apply(question: str, changes: list[Any], *, yes: bool, dry_run: bool
 @command.command("uninstall", short_help="Remove what was installed.")
 @_where
 @click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
-def uninstall(hosts: tuple[str, ...], scope: str, yes: bool) -> int:
+def uninstall(hosts: tuple[str, ...], scope: str | None, yes: bool) -> int:
     """Remove what `install` wrote, and nothing else; settings are as they were before, to the byte.
 
     \b
@@ -154,9 +155,12 @@ def uninstall(hosts: tuple[str, ...], scope: str, yes: bool) -> int:
 
 
 @command.command("status", short_help="Show where Ralph is installed.")
+@_where
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def status(as_json: bool) -> int:
+def status(hosts: tuple[str, ...], scope: str | None, as_json: bool) -> int:
     """Show in which agents Ralph is installed, whether that is up to date, and how long a stop may take.
+
+    Without --agent all of them; without --user and --project, yours and this project's.
 
     \b
     Example:
@@ -167,13 +171,13 @@ def status(as_json: bool) -> int:
 
     env = dict(os.environ)
     rows: list[dict[str, Any]] = []
-    for scope in ("user", "project"):
-        for skill in _skills(tuple(HOST_FACTS), scope):
+    for place in (scope,) if scope else ("user", "project"):
+        for skill in _skills(hosts or tuple(HOST_FACTS), place):
             facts, note = HOST_FACTS[skill.host], read_note(skill, env)
             native = note is not None and note.goal
             gate = facts.goal if native else "Stop gate" if "Stop" not in facts.ignores else "none"
             rows.append({
-                "agent": skill.host, "scope": scope, "state": skill_state(skill, env), "until": gate,
+                "agent": skill.host, "scope": place, "state": skill_state(skill, env), "until": gate,
                 "or": "Stop gate" if native else facts.goal or None,
                 "stop_seconds": facts.seconds if gate == "Stop gate" else None,
             })  # fmt: skip
@@ -183,7 +187,7 @@ def status(as_json: bool) -> int:
     shown = [
         (row["agent"], row["scope"], row["state"], _until(row))
         for row in rows
-        if row["scope"] == "user" or row["state"] != "not installed"
+        if scope or row["scope"] == "user" or row["state"] != "not installed"
     ]
     print("\n".join(table(shown)))
     print("checks that take longer than a stop may go on by themselves; the next stop hears the verdict")
