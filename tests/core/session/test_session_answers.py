@@ -11,6 +11,7 @@ from ralph.core.model import events as e
 from ralph.core.model.agent import Claim, Fault
 from ralph.core.model.rubric import Dimension, Opinion, Rubric
 from ralph.core.session.answer_stop import MAX_REFUSALS, UNHELD, answer_stop, owed, progress
+from ralph.core.session.hosts import HOST_FACTS, without_session
 from ralph.core.session.names import check_session_id
 from ralph.core.session.record import (
     Fact,
@@ -233,3 +234,10 @@ def test_ids_from_outside_are_validated(bad: str) -> None:
     with pytest.raises(UserError):
         check_session_id(bad, "s1")
     check_session_id("claude", "01a1ec4d-c3f3-7190-9d7e-8cf08c19cd5a")
+
+
+def test_an_agent_of_ralphs_own_does_not_know_of_the_session() -> None:
+    """A judge, or a loop that goes on outside, is nobody's child: only keys and addresses go with it."""
+    env = {facts.variable: "s1" for facts in HOST_FACTS.values() if facts.variable}
+    kept = {"PATH": "/bin", "ANTHROPIC_BASE_URL": "http://127.0.0.1:1"}
+    assert without_session({**env, "CLAUDECODE": "1", "QWEN_CODE": "1", **kept}) == kept

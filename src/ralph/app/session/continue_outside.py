@@ -10,7 +10,7 @@ from ralph import __version__
 from ralph.app.people.approve import leave_unapproved
 from ralph.clock import SystemClock
 from ralph.core.session.as_loop import loop_events
-from ralph.core.session.hosts import HOST_FACTS
+from ralph.core.session.hosts import without_session
 from ralph.core.session.record import SessionEnded
 from ralph.shell.session.outside import BegunLoop, begin_from_session
 from ralph.shell.session.stream import add_fact, alone, open_session, session_facts
@@ -18,28 +18,13 @@ from ralph.shell.session.work_tree import keep_checkpoint, take_session_snapshot
 from ralph.shell.state import blobs
 from ralph.shell.state.directory import open_state, state_dir
 
-# What says "inside a session" to an agent; keys and addresses stay.
-_OF_SESSION = (
-    "CLAUDECODE",
-    "CLAUDE_CODE_CHILD_SESSION",
-    "CLAUDE_CODE_ENTRYPOINT",
-    "CLAUDE_CODE_MESSAGING_SOCKET",
-    "CLAUDE_CODE_MESSAGING_TOKEN",
-    "CODEX_THREAD_ID",
-    "CODEX_TOOL_CALL_ID",
-    "GEMINI_CLI",
-    "QWEN_CODE",
-    "COPILOT_CLI",
-)
-
 
 def continue_outside(
     name: str, env: Mapping[str, str], *, agent: str = "", agent_cmd: str = ""
 ) -> tuple[BegunLoop, dict[str, str]]:
     """The loop, held, and the environment it is to have. The session is over: no task is worked on twice."""
     state, clock = open_state(state_dir(env), create=True), SystemClock()
-    own = [facts.variable for facts in HOST_FACTS.values() if facts.variable]
-    clear = {key: value for key, value in env.items() if key not in (*_OF_SESSION, *own)}
+    clear = without_session(env)
     with alone(state, name, "snapshot", clock):  # to the end: two at once would make two loops of it
         session = open_session(state, name)
         tree, unseen = take_session_snapshot(state, name, session)

@@ -14,6 +14,7 @@ from ralph.core.session.answer_stop import (
     judged_exit,
     owed,
 )
+from ralph.core.session.hosts import without_session
 from ralph.core.session.names import check_session_name, session_name
 from ralph.core.session.record import Fact, HookAnswered, Session, SessionClaimed, SessionEnded, StopAsked
 from ralph.shell.session.begin import begin_session
@@ -96,7 +97,8 @@ def wait_for_judge(name: str, env: Mapping[str, str], seconds: float, clock: Clo
             return session
         now = clock.monotonic()
         if now - spawned >= _RESPAWN_SECONDS and not is_judging(state, name):
-            spawn_detached(ralph_argv("session", "judge", name), env, runner_log(state.root, name))
+            argv = ralph_argv("session", "judge", name)
+            spawn_detached(argv, without_session(env), runner_log(state.root, name))
             spawned = now
         if now >= until:
             return session

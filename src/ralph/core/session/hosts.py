@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 
@@ -35,3 +36,24 @@ HOST_FACTS: dict[str, HostFacts] = {
     # No hook of it can hold a session back: it has the skill, and works through loops outside.
     "opencode": HostFacts(variable="", ignores=("Stop",)),
 }
+# What tells an agent that it is inside a session; keys and addresses stay.
+_INSIDE = frozenset(
+    {
+        "CLAUDECODE",
+        "CLAUDE_CODE_CHILD_SESSION",
+        "CLAUDE_CODE_ENTRYPOINT",
+        "CLAUDE_CODE_MESSAGING_SOCKET",
+        "CLAUDE_CODE_MESSAGING_TOKEN",
+        "CODEX_THREAD_ID",
+        "CODEX_TOOL_CALL_ID",
+        "GEMINI_CLI",
+        "QWEN_CODE",
+        "COPILOT_CLI",
+        *(facts.variable for facts in HOST_FACTS.values()),
+    }
+)
+
+
+def without_session(env: Mapping[str, str]) -> dict[str, str]:
+    """The environment for an agent of Ralph's own: a judge, or a loop that goes on outside."""
+    return {key: value for key, value in env.items() if key not in _INSIDE}
