@@ -104,3 +104,40 @@ def test_a_session_goes_on_outside_with_all_it_has(tmp_path: Path) -> None:
     listed = json.loads(place.ralph("session", "list", "--json").out)["sessions"]
     assert listed[0]["ended"]["loop"] == record.name
     place.ralph("worker", "stop")
+
+
+def test_a_skill_that_claims_success_records_no_more_than_the_checks_show(tmp_path: Path) -> None:
+    """State and action by the installed command: a claim stays one until Ralph has verified the session."""
+    place = kit.Place(tmp_path / "w", tmp_path / "home")
+    place.once = True
+    which = ("--host", "claude", "--session", "s1")
+
+    def state(*words: str) -> dict[str, object]:
+        done = place.ralph("state", *words, *which)
+        assert done.code == 0, done.report()
+        return dict(json.loads(done.out))
+
+    place.ralph("session", "start", kit.TASK, "--check", kit.CHECK, *which)
+    assert state("init", "loop", "validation_result=passed")["validation_result"] == "failed", (
+        "its check is red"
+    )
+    assert state("update", "loop", "iteration=3", "verified_done=true")["verified_done"] is False
+    assert state("fail", "loop", "no database")["last_error"] == "no database"
+    assert state("complete", "loop")["verified_done"] is False
+    place.ralph("action", "start", "fix", *which)
+    assert hook(place, "Stop")[0] == 2
+    assert state("read", "loop")["validation_result"] == "failed"
+    done = place.ralph("action", "complete", "--summary", "all green", *which)
+    assert (done.code, "# ~ fix: PARTIAL" in done.out) == (0, True), done.report()
+    assert "the checks say: failed" in done.out.replace("\\", "")
+    place.ralph("action", "start", "again", *which)
+    (place.repo / "calc.py").write_text(kit.fixed_calc())
+    assert hook(place, "Stop")[0] == 0
+    assert state("read", "loop")["verified_done"] is True
+    done = place.ralph("action", "complete", "--summary", "all green", "--recommend", "keep it", *which)
+    assert (done.code, "# ✔ again: COMPLETED" in done.out) == (0, True), done.report()
+    found = json.loads(place.ralph("action", "list", "--failed", "--json").out)["actions"]
+    assert [(one["skill_name"], one["status"], one["claimed"]) for one in found] == [
+        ("fix", "partial", "completed")
+    ]
+    assert "fix" in place.ralph("report", "--failed").out

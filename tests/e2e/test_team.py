@@ -109,3 +109,28 @@ def test_a_team_builds_a_plan_item_by_item(place):
     }
     prompt = next(place.prompt(event.prompt) for event in done.all(AgentStarted) if event.purpose == "item")
     assert "The tester wrote these tests" in prompt
+
+
+def test_a_team_in_the_background_overruled_and_verified_again(green):
+    """Under -d roles are called as in the foreground; a person overrules the reviewer by name, and the proof
+    that a tester's tests made can be checked by the result's own attestation."""
+    team(green, tester=writer(test_power__py=TESTS), reviewer=f"{JUDGES / 'reviews.py'} NEVER.md")
+    words = green.loop_words(CODER, "--team", "-d", task=FEATURE)
+    started = green.ralph(*words, env={"RALPH_CONFIRM": "1"})
+    assert started.code == 0, started.report()
+    try:
+        name = green.newest().loop.sealed.loop
+        seen = green.ralph("attach", name, "--display", "plain")
+        loop = green.newest().loop
+        assert (loop.outcome, loop.team.sealed) == ("blocked", True), seen.report()
+        assert "NEVER.md is missing" in green.ralph("status", name).out
+    finally:
+        green.ralph("worker", "stop")
+    done = green.ralph("resume", name, "--allow", "reviewer=not asked for", "--display", "plain")
+    loop = green.expect(done, "verified", 0, loop.spend.calls, grade="B")
+    assert any("reviewer" in line and "not asked for" in line for line in loop.proof.unproven), (
+        loop.proof.unproven
+    )
+    assert "test_power.py" in green.git("ls-tree", "--name-only", loop.landing.branch)
+    checked = green.ralph("verify", name)
+    assert checked.code == 0, checked.report()

@@ -10,7 +10,7 @@ from ralph.app.session.actions import MAX_REPORTS, duration_words
 from ralph.clock import SystemClock
 from ralph.core.model import events as e
 from ralph.core.session.names import session_name
-from ralph.core.session.record import SessionEnded, SessionStarted
+from ralph.core.session.record import SessionEnded, SessionStarted, StateNoted
 from ralph.shell.session.stream import add_fact
 from ralph.shell.state.directory import open_state
 
@@ -89,6 +89,29 @@ def test_types_fields_counters_and_deletion(inside):
     assert ralph("state", "read", "loop", "--host", "claude", "--session", "../s1")[0] == 2
     assert ralph("state", "delete", "loop", *WHICH)[0] == 0
     assert ralph("state", "read", "loop", *WHICH)[0] == 2
+
+
+class Yesterday(SystemClock):
+    def now(self):
+        return super().now() - 86_500
+
+
+def test_a_state_that_nobody_touched_for_a_day_is_forgotten(inside, tmp_path):
+    """It is neither read nor added to; a new one begins empty, and a touched one lives on."""
+    ralph, _, _ = inside
+    state, name = open_state(str(tmp_path / "state"), create=True), session_name("claude", "s1")
+    old = StateNoted(type="loop", values={"task": "old", "iteration": "7"})
+    add_fact(state, name, Yesterday(), lambda _: old)
+    for words in (
+        ("read", "loop"),
+        ("update", "loop", "task=x"),
+        ("increment", "loop"),
+        ("complete", "loop"),
+    ):
+        code, _, err = ralph("state", *words, *WHICH)
+        assert (code, "over 24 h old" in err) == (2, True), words
+    assert ralph("state", "init", "loop", *WHICH)[0] == 0
+    assert (read(ralph)["task"], read(ralph)["iteration"]) == ("", 0)
 
 
 def act(ralph, *words, skill="review"):

@@ -59,7 +59,7 @@ def count_state(name: str, env: Mapping[str, str], kind: str) -> Session:
         raise UserError(f"{kind} counts nothing", code="E-STATE-FIELD", next="ralph state --help")
 
     def count_on(session: Session) -> StateNoted:
-        value = _number(session.notes[kind].get(counter, ""), 0) + 1
+        value = _number(session.notes.get(kind, {}).get(counter, ""), 0) + 1
         return StateNoted(type=kind, values={counter: str(value)})
 
     return _add(name, env, kind, count_on)
@@ -85,17 +85,23 @@ def _add(
 ) -> Session:
     def check_and_make(session: Session) -> StateNoted:
         if not create:
-            refuse_missing(session, kind)
+            state_of(session, kind, SystemClock().now())
         return make(session)
 
     return add_fact(open_state(state_dir(env), create=True), name, SystemClock(), check_and_make)[0]
 
 
-def refuse_missing(session: Session, kind: str) -> None:
-    if kind not in session.notes:
+def state_of(session: Session, kind: str, now: float) -> dict[str, str]:
+    found = session.note_of(kind, now)
+    if found is None:
+        old = kind in session.notes
         raise UserError(
-            f"this session has no state of type {kind}", code="E-STATE-NONE", next="ralph state --help"
+            f"this session has no state of type {kind}",
+            code="E-STATE-NONE",
+            why=f"the one of {iso(session.noted.get(kind, 0.0))} is over 24 h old" if old else "",
+            next="ralph state --help",
         )
+    return found
 
 
 def _number(text: str, other: int) -> int:
@@ -115,14 +121,17 @@ def _stages(session: Session) -> dict[str, str]:
     proof, loop = session.loop.proof, session.loop
     gates = loop.order.criterion.gates if loop.order else ()
     finals = proof.finals if proof.finals_tree == loop.work.tree else {}
-    judged = [finals[gate.name].status for gate in gates if gate.required and gate.name in finals]
+    # Untouched, it is what it was before: red there is red, green proves nothing.
+    same = loop.order is not None and loop.work.tree in ("", loop.order.base.tree)
+    seen = finals or (proof.baseline if same else {})
+    judged = [seen[gate.name].status for gate in gates if gate.required and gate.name in seen]
     guards = proof.guards if proof.guards_tree == loop.work.tree else ()
     secrets = [one for one in guards if one.guard == "secrets" and one.applied]
 
     def word(seen: int, green: bool, whole: bool) -> str:
         return "pending" if not seen else "failed" if not green else "passed" if whole else "pending"
 
-    whole = len(judged) == sum(gate.required for gate in gates)
+    whole = len(judged) == sum(gate.required for gate in gates) and seen is finals
     return {
         "correctness": word(len(judged), all(one == "pass" for one in judged), whole),
         "quality": word(len(guards), not any(one.findings for one in guards), whole=True),
@@ -132,11 +141,13 @@ def _stages(session: Session) -> dict[str, str]:
 
 def state_json(session: Session, kind: str, session_id: str, now: float) -> dict[str, Any]:
     """The state with what Ralph knows in its place, and every claim beside it."""
-    refuse_missing(session, kind)
-    claimed, order = session.notes[kind], session.loop.order
+    claimed, order = state_of(session, kind, now), session.loop.order
     verified = validation(session) == "passed"
     stages = _stages(session)
-    times = {"created_at": iso(session.began) if session.began else None, "last_updated": iso(now)}
+    times = {
+        "created_at": iso(session.began) if session.began else None,
+        "last_updated": iso(session.noted.get(kind, now)),
+    }
     refused = "; ".join(session.said.words) if session.said and session.said.refused else ""
     body: dict[str, Any]
     if kind == "loop":

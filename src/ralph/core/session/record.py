@@ -107,6 +107,7 @@ class Session(Struct, frozen=True):
     ended: SessionEnded | None = None
     began: float = 0.0
     notes: dict[str, dict[str, str]] = {}  # by type: what was claimed by `ralph state`
+    noted: dict[str, float] = {}  # by type: when the newest of it was
     action: ActionStarted | None = None  # under way
     before_action: tuple[int, int] = (0, 0)  # stops and refusals when it began
     path: str = ""
@@ -115,6 +116,10 @@ class Session(Struct, frozen=True):
     @property
     def active(self) -> bool:
         return self.loop.order is not None and self.ended is None
+
+    def note_of(self, kind: str, now: float) -> dict[str, str] | None:
+        """What was claimed of this type; None when nothing was, or not for a day."""
+        return self.notes.get(kind) if now - self.noted.get(kind, 0.0) <= STATE_SECONDS else None
 
 
 Fact = SessionFact | e.Event
@@ -131,6 +136,7 @@ OWN_KINDS: tuple[type[SessionFact], ...] = (
 )
 VERSION = 1
 _MAX_SUBAGENTS = 50
+STATE_SECONDS = 86_400.0  # after which a state that nobody touched is forgotten
 _OWN: msgspec.json.Decoder[SessionFact] = msgspec.json.Decoder(
     SessionStarted
     | StopAsked
@@ -160,7 +166,7 @@ def decode_fact(kind: str, body: bytes) -> Fact | None:
 def apply_fact(session: Session, fact: Fact) -> Session:
     match fact:
         case SessionStarted():
-            return replace(_start(fact), notes=session.notes, action=session.action)
+            return replace(_start(fact), notes=session.notes, noted=session.noted, action=session.action)
         case StopAsked():
             claim = session.claimed or fact.claim or Claim(status="COMPLETE", exit_signal=True)
             loop = session.loop.with_call(claim=claim).with_proof(no_answers=())
@@ -174,9 +180,10 @@ def apply_fact(session: Session, fact: Fact) -> Session:
             known = {**session.subagents, fact.agent: fact.tree}
             return replace(session, subagents=dict(list(known.items())[-_MAX_SUBAGENTS:]))
         case StateNoted():
-            known = {} if fact.deleted else session.notes.get(fact.type, {}) | fact.values
+            known = (session.note_of(fact.type, fact.at) or {}) | fact.values
             rest = {key: value for key, value in session.notes.items() if key != fact.type}
-            return replace(session, notes=rest if fact.deleted else rest | {fact.type: known})
+            notes = rest if fact.deleted else rest | {fact.type: known}
+            return replace(session, notes=notes, noted=session.noted | {fact.type: fact.at})
         case ActionStarted():
             return replace(session, action=fact, before_action=(session.stops, session.refused))
         case ActionEnded():
