@@ -66,6 +66,8 @@ def test_a_tester_and_a_reviewer_of_their_own(green):
     assert "team       loop-" in status
     shown = json.loads(green.ralph("status", loop.sealed.loop, "--json").out)["loops"][0]
     assert (shown["team"]["leader"], shown["team"]["review"]) == ("loop-lead", "pass")
+    checked = green.ralph("verify", loop.sealed.loop)
+    assert (checked.code, f"grade {loop.grade}" in checked.out) == (0, True), checked.report()
 
 
 def test_a_coder_that_bends_the_testers_tests_is_not_verified(green):
@@ -122,7 +124,7 @@ def test_a_team_in_the_background_overruled_and_verified_again(green):
         name = green.newest().loop.sealed.loop
         seen = green.ralph("attach", name, "--display", "plain")
         loop = green.newest().loop
-        assert (loop.outcome, loop.team.sealed) == ("blocked", True), seen.report()
+        assert (loop.outcome, loop.team.sealed) == ("stalled", True), seen.report()
         assert "NEVER.md is missing" in green.ralph("status", name).out
     finally:
         green.ralph("worker", "stop")
