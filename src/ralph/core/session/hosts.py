@@ -37,21 +37,11 @@ HOST_FACTS: dict[str, HostFacts] = {
     "opencode": HostFacts(variable="", ignores=("Stop",)),
 }
 # What tells an agent that it is inside a session; keys and addresses stay.
-_INSIDE = frozenset(
-    {
-        "CLAUDECODE",
-        "CLAUDE_CODE_CHILD_SESSION",
-        "CLAUDE_CODE_ENTRYPOINT",
-        "CLAUDE_CODE_MESSAGING_SOCKET",
-        "CLAUDE_CODE_MESSAGING_TOKEN",
-        "CODEX_THREAD_ID",
-        "CODEX_TOOL_CALL_ID",
-        "GEMINI_CLI",
-        "QWEN_CODE",
-        "COPILOT_CLI",
-        *(facts.variable for facts in HOST_FACTS.values()),
-    }
-)
+_INSIDE = frozenset((
+    "CLAUDECODE", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_MESSAGING_SOCKET",
+    "CLAUDE_CODE_MESSAGING_TOKEN", "CODEX_THREAD_ID", "CODEX_TOOL_CALL_ID", "GEMINI_CLI", "QWEN_CODE",
+    "COPILOT_CLI", *(facts.variable for facts in HOST_FACTS.values()),
+))  # fmt: skip
 
 
 def without_session(env: Mapping[str, str]) -> dict[str, str]:

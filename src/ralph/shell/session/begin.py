@@ -37,15 +37,11 @@ def begin_session(
     # Who starts the same session at the same moment waits, and is told that it works already.
     with alone(state, name, "snapshot", clock):
         _refuse_active(read_session(state, name))
-        draft = Draft(name, host, criterion, seated, expired, int(now))
+        draft = Draft(name, host, criterion, seated, (*seated.notes, *expired), int(now))
         order, unseen = seal_order(draft, request, settings, project, session_folder(state, name))
+        path, level = env.get("PATH", ""), shield.level
         fact = SessionStarted(
-            host=host,
-            session=session,
-            order=order,
-            protection=shield.level,
-            path=env.get("PATH", ""),
-            unseen=unseen,
+            host=host, session=session, order=order, protection=level, path=path, unseen=unseen
         )
         return add_fact(state, name, clock, lambda _: fact)[0]
 

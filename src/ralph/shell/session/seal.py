@@ -32,7 +32,7 @@ class Draft(Struct, frozen=True):
     host: str
     criterion: Criterion
     seated: JudgeChoice
-    expired: tuple[str, ...]  # waivers
+    notes: tuple[str, ...]
     now: int
 
 
@@ -67,13 +67,7 @@ def seal_order(
         prefix=project.prefix.rstrip("/"),
         with_changes=changed,
         protect=(*settings.paths.protect_paths, *request.protect),
-        warnings=(
-            *request.notes,
-            *settings.warnings,
-            *draft.seated.notes,
-            *draft.expired,
-            *start_warnings(project),
-        ),
+        warnings=(*request.notes, *settings.warnings, *draft.notes, *start_warnings(project)),
         config_digest=config.digest(settings),
         rubric=draft.seated.rubric,
         judge=draft.seated.judge,
