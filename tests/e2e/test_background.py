@@ -324,8 +324,8 @@ def test_after_a_reboot_what_ran_yesterday_goes_on(world):
     world.over()
 
 
-# Other storms than the usual ones: RALPH_STORMS=101,112 for all seeds between them.
-FIRST, LAST = map(int, os.environ.get("RALPH_STORMS", "1,11").split(","))
+# Other storms than the usual ones: STORMS=101,112 for all seeds between them.
+FIRST, LAST = map(int, os.environ.get("STORMS", "1,11").split(","))
 STORMS = [pytest.param(seed, 30, marks=pytest.mark.soak) for seed in range(FIRST, LAST + 1)]
 
 
