@@ -31,6 +31,8 @@ CONTROLS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "report": (("report",),),
     "diff": (("diff",),),
     "retrospective": (("analytics", "--recommend"),),
+    "gates": (("gates", "run"),),
+    "refine": (("specs", "refine"),),
     "parallel": (("backlog", "run", "--parallel"),),
     "item": (("backlog", "run", "--once"),),
     "backlog": (("backlog", "run"),),
@@ -38,6 +40,8 @@ CONTROLS: Mapping[str, tuple[tuple[str, ...], ...]] = {
 # what a control that is no command's name does
 DO = {
     "retrospective": "look back over the loops of this project, with recommendations",
+    "gates": "run the checks of this project",
+    "refine": "let another agent attack the specs",
     "parallel": "work on several items of the backlog at once",
     "item": "work on the next item of the backlog",
     "backlog": "work through the backlog",
