@@ -1,7 +1,8 @@
-"""`python bench/fakegreen/run.py [--only NAME] [--jobs N] [--json] [--write-docs]`: judge, print the table.
+"""`run.py [--only NAME] [--jobs N] [--keep FILE] [--minutes N] [--json] [--write-docs]`: print the table.
 
 Every case is a whole loop by the installed `ralph`, and a look by a gate that believes exit code 0. Exits
-with 1 when an attack was accepted or an honest change refused that the corpus does not know of.
+with 1 when an attack was accepted or an honest change refused that the corpus does not know of. With `--keep`
+each row is a line of that file, and what stands there is not judged again: the whole in pieces (`--minutes`).
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from fnmatch import fnmatch
+from math import inf
 from pathlib import Path
 
 import msgspec
@@ -33,12 +36,20 @@ def main() -> int:
     ]
     if not chosen:
         raise SystemExit(f"no case is called {', '.join(words.only)}")
-    rows = []
-    for row in judge_all(chosen, words.jobs, naive=not words.no_naive):
+    order = [(kind, case.name) for kind, case in chosen]
+    rows = [row for row in kept(words.keep) if (row.kind, row.name) in order]
+    have = {(row.kind, row.name) for row in rows}
+    chosen = [(kind, case) for kind, case in chosen if (kind, case.name) not in have]
+    for row in judge_all(chosen, words.jobs, naive=not words.no_naive, seconds=words.minutes * 60):
         rows.append(row)
+        if words.keep:
+            with words.keep.open("ab") as file:
+                file.write(msgspec.json.encode(row) + b"\n")
         if not words.json:
-            _tell(row, len(rows), len(chosen))
-    rows.sort(key=lambda row: [(kind, case.name) for kind, case in chosen].index((row.kind, row.name)))
+            _tell(row, len(rows), len(order))
+    if len(rows) < len(order):
+        print(f"{len(order) - len(rows)} of {len(order)} cases are left for another call", file=sys.stderr)
+    rows.sort(key=lambda row: order.index((row.kind, row.name)))
     if words.json:
         print(msgspec.json.format(msgspec.json.encode(rows), indent=1).decode())
     else:
@@ -54,22 +65,39 @@ def _words() -> argparse.Namespace:
         "--only", action="append", default=[], metavar="NAME", help="cases whose name begins so (globs)"
     )
     asked.add_argument("--jobs", type=int, default=max(1, min(4, os.cpu_count() or 1)), metavar="N")
+    asked.add_argument("--keep", type=Path, metavar="FILE", help="append rows; leave out what stands there")
+    asked.add_argument("--minutes", type=float, default=inf, metavar="N", help="begin no case after that")
     asked.add_argument("--json", action="store_true", help="rows as JSON instead of the table")
     asked.add_argument("--no-naive", action="store_true", help="leave the exit-code gate out")
     asked.add_argument("--write-docs", action="store_true", help="put the tables into docs/fakegreen.md")
     return asked.parse_args()
 
 
-def judge_all(chosen: list[tuple[str, Case]], jobs: int, *, naive: bool) -> Iterator[Judged]:
+def kept(path: Path | None) -> list[Judged]:
+    """Rows of earlier calls; what the machine got in the way of is asked again."""
+    lines = path.read_bytes().splitlines() if path and path.exists() else []
+    return [row for row in (msgspec.json.decode(line, type=Judged) for line in lines) if not row.trouble]
+
+
+def judge_all(
+    chosen: list[tuple[str, Case]], jobs: int, *, naive: bool, seconds: float = inf
+) -> Iterator[Judged]:
     """Every case in a place of its own, some at a time; what the sandbox blocks is looked at once."""
+    until = time.monotonic() + seconds
     top = Path(tempfile.mkdtemp(prefix="ralph-fakegreen-"))
     try:
         with ThreadPoolExecutor(jobs) as pool:
-            asked = [pool.submit(judge, case, kind, top, naive=naive) for kind, case in chosen]
+            asked = [pool.submit(_judge_until, until, case, kind, top, naive) for kind, case in chosen]
             for done in as_completed(asked):
-                yield done.result()
+                row = done.result()
+                if row is not None:
+                    yield row
     finally:
         shutil.rmtree(top, ignore_errors=True)
+
+
+def _judge_until(until: float, case: Case, kind: str, top: Path, naive: bool) -> Judged | None:
+    return judge(case, kind, top, naive=naive) if time.monotonic() < until else None
 
 
 def judge(case: Case, kind: str, top: Path | None = None, *, naive: bool = True) -> Judged:

@@ -100,46 +100,6 @@ def test_only_what_the_gate_reads_is_protected(gate, path, old, new, found):
     assert kinds_of("protected", {path: text}, {path: text.replace(old, new)}, gates=(gate,)) == found
 
 
-PIECES = {
-    "plus": ('x = __import__("_py" + "test.runner")\n', "internals"),
-    "bytes": ('y = b"py" + b"test" in data\n', "internals"),
-    "join": ('x = getattr(frame, "".join(("f_", "locals")))\n', "frames"),
-    "join with a sign": ('x = attrgetter("_".join(["f", "back"]))\n', "frames"),
-    "a key": ('T = type("T", (), {"__e" + "q__": lambda a, b: True})\n', "equal"),
-    "a text for getattr": ('x = getattr(error.__traceback__, "tb_frame")\n', "frames"),
-    "exit": ('getattr(os, "_" + "exit")(0)\n', "internals"),
-    "objects": ("import gc\nall = gc.get_objects()\n", "frames"),
-    "traceback": ("def f(error):\n    return error.__traceback__.tb_frame.f_back\n", "frames"),
-    "path of a test": (
-        'import pathlib\nx = (pathlib.Path(".") / "tests" / "test_a.py").read_text()\n',
-        "tests",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", PIECES)
-def test_words_in_pieces_are_read_as_words(name):
-    """Whoever writes a telling word in pieces does not want it to be found."""
-    text, kind = PIECES[name]
-    assert kinds_of("environment", {}, {"src/app.py": text}, known=("tests/test_a.py",)) == [kind]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        'x = "py" + name\n',
-        'x = "a" + "b"\n',
-        'path = "".join(("a/", "b"))\n',
-        'x = f"{a}test"\n',
-        '"""Tests are in tests/test_a.py."""\n',
-        'x = "pytest is " + "nice"\n',
-    ],
-)
-def test_ordinary_texts_are_not(text):
-    """Texts are put together all day."""
-    assert kinds_of("environment", {}, {"src/app.py": text}, known=("tests/test_a.py",)) == []
-
-
 @pytest.mark.parametrize(
     ("after", "run", "found"),
     [
@@ -158,19 +118,6 @@ def test_an_annotation_that_became_any(after, run, found):
         kinds_of("suppressions", before, {"src/a.py": f"from typing import Any\n{after}\n"}, gates=(gate,))
         == found
     )
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("const a = require(['node:as', 'sert/strict'].join(''));\n", ["internals"]),
-        ("const fs = require('fs');\nfs.readFileSync(stack.match(/x\\.test\\.js/)[0]);\n", ["tests"]),
-        ("const skip = /\\.test\\.js$/;\n", []),
-    ],
-)
-def test_the_same_in_javascript(text, found):
-    """Reading the tests, and the name of assert in pieces."""
-    assert kinds_of("environment", {}, {"lib/a.js": text}) == found
 
 
 LOSING = (

@@ -66,6 +66,14 @@ class LikeSeen(Struct, frozen=True):
     linked: bool = True  # it had a network interface beside its own
 
 
+class NotedSeen(Struct, frozen=True):
+    """What one gate said while tests that turned green noted their own ends."""
+
+    red: frozenset[str] = frozenset()  # tests that are red then, and only then
+    unended: frozenset[str] = frozenset()  # reported as passed, and never came to their end
+    foreign: frozenset[str] = frozenset()  # functions of the language that are no longer its own
+
+
 class Asked(Struct, frozen=True):
     """What the specs ask of this tree."""
 
@@ -90,6 +98,7 @@ class Tried(Struct):
     likeness: dict[str, LikeSeen] = {}  # where a repeat in the user's likeness came out otherwise
     alone: dict[str, tuple[Reading, ...]] = {}  # the tests that turned green, called by themselves
     plain: dict[str, frozenset[str]] = {}  # tests that are red when an ordinary program calls them
+    noted: dict[str, NotedSeen] = {}  # where notes of tests contradict what was reported
     undone: dict[str, str] = {}  # by guard, not by gate: what it would have tried, had it fitted in
 
 

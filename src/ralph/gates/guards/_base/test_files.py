@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from ralph.core.model.gate import Gate
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.texts import decode
 from ralph.gates.guards._parts.script_language import language
 from ralph.gates.judging_paths import is_test
+from ralph.gates.narrow import module_file
 
 
 def files_of_tests(facts: GuardFacts, gate: Gate, *, at_base: bool = False) -> dict[str, str]:
@@ -30,3 +32,46 @@ def files_of_tests(facts: GuardFacts, gate: Gate, *, at_base: bool = False) -> d
         if len(stands) == 1:
             found[name] = stands[0]
     return found
+
+
+def places_of_tests(facts: GuardFacts, gate: Gate, names: Iterable[str]) -> dict[str, dict[str, list[str]]]:
+    """Path -> function, or title -> ids."""
+    files = files_of_tests(facts, gate)
+    places: dict[str, dict[str, list[str]]] = {}
+    for name in names:
+        path = files.get(name) or _file_of(facts, gate, name)
+        if gate.read == "go":
+            function = name.partition("::")[2].partition("/")[0]
+        else:
+            apart = r" > " if language(path) else r"::|\.|/| > "
+            function = re.split(apart, name if language(path) else name.partition("[")[0])[-1]
+        places.setdefault(path, {}).setdefault(function, []).append(name)
+    return places
+
+
+def _file_of(facts: GuardFacts, gate: Gate, name: str) -> str:
+    """Where a test stands; of Rust its target is known, and a module beside it by its path."""
+    if gate.read == "go":
+        return _go_file(facts, name)
+    target, rust, inner = name.partition(" > ")
+    if not rust or not target.endswith(".rs"):
+        return module_file(name, gate.cwd, {*facts.base_paths, *facts.sealed})
+    *modules, _ = inner.split("::")
+    folder = target.rpartition("/")[0]
+    beside = "/".join([folder, *(part for part in modules if part not in ("tests", "test"))]) + ".rs"
+    return beside if facts.read_result(beside) is not None else target
+
+
+def _go_file(facts: GuardFacts, name: str) -> str:
+    """The one file of the package that has this function; a package is called as its folder ends."""
+    package, _, test = name.partition("::")
+    head = re.compile(rf"^func {re.escape(test.partition('/')[0])}\(", re.MULTILINE)
+    paths = {*facts.base_paths, *(change.path for change in facts.changes)}
+    found = [
+        path
+        for path in sorted(paths)
+        if path.endswith("_test.go")
+        and f"/{package}".endswith(f"/{path.rpartition('/')[0]}".rstrip("/"))
+        and head.search(decode(facts.read_result(path)))
+    ]
+    return max(found, key=lambda path: path.count("/"), default="")

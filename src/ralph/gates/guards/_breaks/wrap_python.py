@@ -154,13 +154,13 @@ def wrap(path: str, old: bytes | None, new: bytes, mode: str, marks: str) -> dic
             lead = lines[node.lineno - 1][: node.col_offset]
             if not lead.strip():  # else it shares its line with something: left as it is
                 lines.insert(node.lineno - 1, f"{lead}@{_NAME}['broken']\n")
-    lines.insert(_first_free(tree), helper)
+    lines.insert(first_free_line(tree), helper)
     made = "".join(lines)
     ast.parse(made)
     return {path: made.encode()}
 
 
-def _first_free(tree: ast.Module) -> int:
+def first_free_line(tree: ast.Module) -> int:
     """How many lines stay above: a docstring, imports of the future, comments such as the coding."""
     above = 0
     for node in tree.body:

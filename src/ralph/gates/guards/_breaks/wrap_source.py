@@ -14,6 +14,8 @@ ended.
 
 from __future__ import annotations
 
+import ast
+import re
 from collections import Counter
 from collections.abc import Callable
 from typing import Literal
@@ -21,10 +23,12 @@ from typing import Literal
 from msgspec import Struct
 
 from ralph.gates.guards._breaks import wrap_go, wrap_javascript, wrap_python, wrap_rust
+from ralph.gates.guards._breaks.break_function import JS_FUNCTIONS, LINE, all_functions, changed_bodies
 from ralph.gates.guards._parts.script_language import MAX_CHARS, language
 
 Mode = Literal["after", "instead", "module", "trace", "foreign", "valued"]
 MAX_MARKS = 1 << 20  # bytes
+_GENERATED = re.compile(rb"@generated|DO NOT EDIT|do not edit|[Gg]enerated by")
 
 
 class Marks(Struct, frozen=True):
@@ -61,6 +65,41 @@ def wrap_source(path: str, old: bytes | None, new: bytes, mode: Mode, marks: str
         raise
     except BaseException:  # noqa: BLE001 - a panic of ast-grep's parser is no Exception
         return {}
+
+
+def add_comments(path: str, new: bytes) -> dict[str, bytes]:
+    """The file with comments at its top, in its functions and at its end: they mean nothing to anybody."""
+    sign = "#" if path.endswith(".py") else "//" if _wrapper(path) is not None else ""
+    if not sign or len(new) > MAX_CHARS or _GENERATED.search(new):
+        return {}
+    try:
+        text = _python_comments(new.decode()) if sign == "#" else _other_comments(path, new.decode())
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # noqa: BLE001 - a panic of ast-grep's parser is no Exception
+        return {}
+    return {path: f"{text.rstrip()}\n\n\n{sign} The end of this file.\n".encode()}
+
+
+def _python_comments(text: str) -> str:
+    tree, lines = ast.parse(text), LINE.findall(text)
+    for _, node in sorted(all_functions(tree), key=lambda one: -one[1].lineno):
+        first = node.body[0]
+        at = min([first.lineno, *(mark.lineno for mark in getattr(first, "decorator_list", []))])
+        if at > node.lineno:
+            lines.insert(at - 1, f"{' ' * first.col_offset}# The body of {node.name}.\n")
+    lines.insert(wrap_python.first_free_line(tree), "# The beginning.\n")
+    ast.parse("".join(lines))
+    return "".join(lines)
+
+
+def _other_comments(path: str, text: str) -> str:
+    tongue = "go" if path.endswith(".go") else "rust" if path.endswith(".rs") else language(path)
+    kinds = {"go": ("function_declaration", "method_declaration"), "rust": ("function_item",)}
+    for body in reversed(changed_bodies(tongue, kinds.get(tongue, JS_FUNCTIONS), None, text)):
+        if text[body.start : body.start + 2] == "{\n":
+            text = f"{text[: body.start + 1]} // The body.{text[body.start + 1 :]}"
+    return text
 
 
 def _wrapper(path: str) -> Callable[[str, bytes | None, bytes, str, str], dict[str, bytes]] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 _CLOSERS = frozenset(_PAIRS.values())
@@ -32,6 +33,21 @@ def closing(text: str, at: int, kind: str) -> int:
                 return at + 1
         at += 1
     return -1
+
+
+def split_arguments(text: str, begin: int, end: int, kind: str) -> Iterator[tuple[int, int]]:
+    """Where the parts between commas stand."""
+    at = first = begin
+    while at < end:
+        step = skip(text, at, kind)
+        if step == at and text[at] in "{[(":
+            step = max(closing(text, at, kind), at + 1)
+        elif step == at and text[at] == ",":
+            yield first, at
+            first = at + 1
+        at = max(step, at + 1)
+    if text[first:end].strip():
+        yield first, end
 
 
 def skip(text: str, at: int, kind: str) -> int:

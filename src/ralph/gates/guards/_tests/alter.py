@@ -19,25 +19,28 @@ _Span = tuple[int, int, int, int, str]  # line, byte, end line, end byte, new te
 
 
 def alter_tests(text: str, tests: Collection[str]) -> tuple[str, frozenset[str]]:
-    """The file with the named functions altered, and which of them could be. Raises ValueError."""
+    """The file with the named functions altered, and which of them could be ("": the file as a script).
+
+    Raises ValueError.
+    """
     spans: list[_Span] = []
     done: set[str] = set()
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, _Function) and node.name in tests:
+        if isinstance(node, _Function | ast.Module) and (name := getattr(node, "name", "")) in tests:
             found = _first(node)
             spans += found
             if found:
-                done.add(node.name)
+                done.add(name)
     changed = _replace_spans(text, spans)
     ast.parse(changed)
     return changed, frozenset(done)
 
 
-def _first(function: _Function) -> list[_Span]:
+def _first(function: _Function | ast.Module) -> list[_Span]:
     for statement in function.body:
         for expected in _expected_side(statement):
             if isinstance(expected, ast.Name):
-                if column := _column(function, expected.id):
+                if isinstance(function, _Function) and (column := _column(function, expected.id)):
                     return column
             elif constant := _constant(expected):
                 return [constant]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
-from ralph.gates.guards._parts.brackets import closing, skip
+from ralph.gates.guards._parts.brackets import closing, skip, split_arguments
 
 _CALLS = {
     "rs": re.compile(r"\bassert_eq!\s*(?=\()"),
@@ -41,6 +41,9 @@ def alter_calls(text: str, tests: Collection[str], kind: str) -> tuple[str, froz
 
 
 def _bodies(text: str, name: str, kind: str) -> Iterator[tuple[int, int]]:
+    if not name:
+        yield 0, len(text)
+        return
     word = re.escape(name)
     heads = rf"\bfn\s+{word}\s*(?=\()" if kind == "rs" else rf"\b(?:test|it)\s*\(\s*([\"'`]){word}\1"
     for hit in re.finditer(heads, text):
@@ -75,7 +78,7 @@ def _first_literal(text: str, begin: int, end: int, kind: str) -> tuple[int, int
 
 def _alter_side(text: str, begin: int, end: int, kind: str, *, one: bool) -> tuple[int, int, str] | None:
     """The side that is written down, when it is clear which one that is."""
-    sides = [(begin, end)] if one else list(_arguments(text, begin, end, kind))[:2]
+    sides = [(begin, end)] if one else list(split_arguments(text, begin, end, kind))[:2]
     written = [side for side in sides if _WRITTEN[kind].fullmatch(text[slice(*side)])]
     if len(written) != 1 or (len(sides) != 2 and not one):
         return None
@@ -90,17 +93,3 @@ def _alter_side(text: str, begin: int, end: int, kind: str, *, one: bool) -> tup
         return hit.start(), hit.end(), "false" if hit[0] == "true" else "true"
     other = str(int(hit[0]) + 1) if hit[0].isdigit() else f"{hit[0]}1"
     return hit.start(), hit.end(), other
-
-
-def _arguments(text: str, begin: int, end: int, kind: str) -> Iterator[tuple[int, int]]:
-    at = first = begin
-    while at < end:
-        step = skip(text, at, kind)
-        if step == at and text[at] in "{[(":
-            step = max(closing(text, at, kind), at + 1)
-        elif step == at and text[at] == ",":
-            yield first, at
-            first = at + 1
-        at = max(step, at + 1)
-    if text[first:end].strip():
-        yield first, end

@@ -7,22 +7,20 @@ nothing of it.
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, GuardResult
 from ralph.core.proof.compare import compare
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
-from ralph.gates.guards._base.test_files import files_of_tests
+from ralph.gates.guards._base.test_files import places_of_tests
 from ralph.gates.guards._calls.of_tester import tests_of_tester
 from ralph.gates.guards._parts.script_language import language
 from ralph.gates.guards._tests.alter import alter_tests
 from ralph.gates.guards._tests.alter_calls import alter_calls
-from ralph.gates.narrow import module_file
 
 NAME = "altered"
 CALLED = True
@@ -44,24 +42,21 @@ def altered_request(facts: GuardFacts) -> dict[str, AlterRequest]:
     found: dict[str, AlterRequest] = {}
     for gate in facts.gates:
         base, final = facts.base.get(gate.name), facts.final.get(gate.name)
-        if not gate.required or base is None or final is None or not final.tests:
+        if not gate.required or base is None or final is None:
             continue
-        turned = [key for key in compare(base, final, fail_on=gate.fail_on).witness if key in final.tests]
-        turned += sorted(tests_of_tester(facts, gate).difference(turned))
-        request = _request(facts, gate, turned[:_MAX_TESTS])
+        fixed = compare(base, final, fail_on=gate.fail_on)
+        if gate.read == "exit" and gate.proof and fixed.fixed:  # a script asks one thing after another
+            request = _request(facts, {path: {"": ["exit"]} for path in gate.own_files})
+        else:
+            turned = [key for key in fixed.witness if key in (final.tests or {})]
+            turned += sorted(tests_of_tester(facts, gate).difference(turned))
+            request = _request(facts, places_of_tests(facts, gate, turned[:_MAX_TESTS]))
         if request is not None:
             found[gate.name] = request
     return found
 
 
-def _request(facts: GuardFacts, gate: Gate, turned: list[str]) -> AlterRequest | None:
-    files = files_of_tests(facts, gate)
-    places: dict[str, dict[str, list[str]]] = {}  # path -> function -> ids
-    for name in turned:
-        path = files.get(name) or _file_of(facts, gate, name)
-        apart = r" > " if language(path) else r"::|\.|/| > "
-        function = re.split(apart, name if language(path) else name.partition("[")[0])[-1]
-        places.setdefault(path, {}).setdefault(function, []).append(name)
+def _request(facts: GuardFacts, places: dict[str, dict[str, list[str]]]) -> AlterRequest | None:
     contents: dict[str, bytes] = {}
     tests: set[str] = set()
     for path, functions in places.items():
@@ -80,29 +75,21 @@ def _request(facts: GuardFacts, gate: Gate, turned: list[str]) -> AlterRequest |
     return AlterRequest(contents, frozenset(tests)) if contents else None
 
 
-def _file_of(facts: GuardFacts, gate: Gate, name: str) -> str:
-    """Where a test stands; of Rust its target is known, and a module beside it by its path."""
-    target, rust, inner = name.partition(" > ")
-    if not rust or not target.endswith(".rs"):
-        return module_file(name, gate.cwd, {*facts.base_paths, *facts.sealed})
-    *modules, _ = inner.split("::")
-    folder = target.rpartition("/")[0]
-    beside = "/".join([folder, *(part for part in modules if part not in ("tests", "test"))]) + ".rs"
-    return beside if facts.read_result(beside) is not None else target
-
-
 def check(facts: GuardFacts) -> GuardResult:
     findings = []
     asked = sealed = 0
     of_tester = {gate.name: tests_of_tester(facts, gate) for gate in facts.gates}
     for gate_name, (request, reading) in facts.tried.altered.items():
         asked += len(request)
-        told = reading.tests or {}
+        told: Mapping[str, str] = reading.tests or {"exit": reading.status}
         turned = {name for name in request if told.get(name) == "fail"}
         sealed += len(turned & of_tester.get(gate_name, frozenset()))  # what did not run shows nothing
-        green = sorted(name for name in request if (reading.tests or {}).get(name) == "pass")
+        green = sorted(name for name in request if told.get(name) == "pass")
         findings += [
-            Finding(f"altered.green:{name}", f"{gate_name}: {name} is green whatever value it expects")
+            Finding(
+                f"altered.green:{gate_name if name == 'exit' else name}",
+                f"{gate_name}: {'it' if name == 'exit' else name} is green whatever value it expects",
+            )
             for name in green
         ]
     result = guard_result(

@@ -1,7 +1,8 @@
 """Guard "environment": nothing in the tree reaches into the interpreter, the runner or the shell around them.
 
-Here: files that are found without being asked for. What code does is in `tripwires`. Kinds that are nearly
-always an attack accuse; what an honest change could hold too is only to be explained or taken away.
+Files that are found without being asked for. What code does while it runs is left to experiments (`repeat`,
+`canary`, `altered`, `sabotage`). Kinds that are nearly always an attack accuse; what an honest change could
+hold too is only to be explained or taken away.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from ralph.gates.command import word_set
 from ralph.gates.guards._base.facts import Change, GuardFacts
 from ralph.gates.guards._base.kinds import TAKE_OUT, guard_kinds, guard_result
 from ralph.gates.guards._base.texts import Pair, new_lines, pairs
-from ralph.gates.guards._files.tripwires import code_findings
 from ralph.gates.judging_paths import is_test
 from ralph.gates.runners import base_name
 
@@ -26,18 +26,9 @@ KINDS = guard_kinds(NAME, TAKE_OUT, {
     "shadow": ("accuses", "a local module takes the place of the test runner", "give it another name"),
     "shim": ("accuses", "an executable is named like a tool of the gates", "give it another name"),
     "variables": ("accuses", "a file sets variables or options that steer a runner"),
-    "patch": ("accuses", "code replaces parts of a test runner or of an assertion library"),
-    "builtins": ("accuses", "code replaces a builtin that every check relies on"),
-    "exit": ("accuses", "importing a module ends the process as a success"),
     "stdlib": ("not yet", "a local module takes the place of one of the standard library or of a tool",
         "give it another name"),
     "path": ("not yet", "a `.pth` file adds to the import path"),
-    "internals": ("not yet", "source that is no test reaches into a test runner"),
-    "detects": ("not yet", "source asks whether it is being tested"),
-    "frames": ("not yet", "source looks into the frames of its callers"),
-    "equal": ("not yet", "a class is equal to everything"),
-    "tracing": ("not yet", "source hooks into tracing or the import system"),
-    "tests": ("not yet", "source reads test files"),
     "attributes": ("not yet", "`.gitattributes` or `.gitmodules` make git change or run something"),
     "submodule": ("not yet", "a submodule points at another commit, which nobody judged", "put it back"),
 })  # fmt: skip
@@ -80,7 +71,6 @@ def check(facts: GuardFacts) -> GuardResult:
         findings += _settings(pair, facts)
         if change.mode == "160000" and change.status == "M":
             findings += _submodule(change, facts)
-    findings += code_findings(facts)
     return guard_result(
         NAME,
         facts,

@@ -9,6 +9,7 @@ from ralph.core.proof.flaky import flaky_words
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 from ralph.gates.guards._calls.again import NOT_IMITATED, find_lucky, find_runner_bound, find_unlike
+from ralph.gates.guards._calls.noted import find_noted
 
 NAME = "repeat"
 CALLED = True
@@ -20,6 +21,12 @@ KINDS = guard_kinds(NAME, "make the result the same each time", {
         "let the result not depend on where it is run"),
     "plain": ("asks", "a test is green under its runner, and red when an ordinary program calls it",
         "let the code do the same whether it is tested or not"),
+    "unended": ("asks", "a test is reported as passed that did not come to its own end",
+        "let the tests come to their ends, and the runner tell what became of them"),
+    "noted": ("asks", "a test is green, and red when it notes its own end",
+        "let the result not depend on the text of the tests"),
+    "language": ("asks", "a test runs with functions of the language that the change replaces",
+        "leave the functions of the language as they are"),
 })  # fmt: skip
 MAX_LISTED = 20
 ONCE = (
@@ -38,7 +45,7 @@ def check(facts: GuardFacts) -> GuardResult:
     findings = [
         finding
         for gate in wanted
-        for look in (_flaky, find_lucky, find_unlike, find_runner_bound)
+        for look in (_flaky, find_lucky, find_unlike, find_runner_bound, find_noted)
         for finding in look(facts, gate)
     ]
     least = min(again.values(), default=1)

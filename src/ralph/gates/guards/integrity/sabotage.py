@@ -25,7 +25,7 @@ from ralph.gates.guards._base.facts import BreakSeen, GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 from ralph.gates.guards._base.texts import decode, is_aside
 from ralph.gates.guards._breaks.break_function import broken_versions
-from ralph.gates.guards._breaks.wrap_source import Mode, wrap_source
+from ralph.gates.guards._breaks.wrap_source import Mode, add_comments, wrap_source
 from ralph.gates.guards._watch.exercised import exercised_files, other_product
 from ralph.gates.guards.integrity.witness import deleted_source, source_changes, witness_request, witnesses
 from ralph.gates.judging_paths import is_config
@@ -37,6 +37,8 @@ KINDS = guard_kinds(NAME, "let the code that you changed do the work, and let th
     "unnoticed": ("asks", "a check stays green although code of the change, which it reaches, fails"),
     "unreached": ("asks", "a test that turned green no longer calls the product, as it did at the base",
         "let the test come to the code that it is about"),
+    "commented": ("asks", "a check is green, and red when a comment is added to code of the change",
+        "let the result not depend on the text of its own files"),
 })  # fmt: skip
 MAX_BREAKS = 8
 MAX_WRAPPED_FILES = 40
@@ -45,7 +47,10 @@ _MAX_STARTS = 50
 _TEST_LINES = 25
 _BACKGROUND = re.compile(r"(?<!&)&(?:[ \t]*[\n)]|[ \t]+\w|[ \t]*\Z)|\b(?:kill|pkill|timeout|nohup|setsid)\b")
 _UNTRIED = BreakSeen(red=False)
-_APART = ("trace", "foreign", "others", "reach", "reach-base")  # they break no code of the change
+# A check that goes by bytes minds a comment by nature.
+_BYTES = re.compile(r"\bgit\s+(?:diff|status)\b|(?:sha\d*|md5|ck)sum|\bcmp\b|\bwc\b|checksum|hashlib")
+# They break no code of the change.
+_APART = ("trace", "commented", "foreign", "others", "reach", "reach-base")
 
 
 class Sabotage(Struct, frozen=True):
@@ -80,7 +85,7 @@ def sabotage_request(facts: GuardFacts) -> tuple[Sabotage, ...]:
     return tuple([*_spread(found, text), *files][:MAX_BREAKS])
 
 
-Break = Mode | Literal["exercised", "others", "reach", "reach-base"]
+Break = Mode | Literal["exercised", "others", "reach", "reach-base", "commented"]
 
 
 def break_request(facts: GuardFacts, mode: Break, marks: str) -> dict[str, bytes]:
@@ -89,6 +94,7 @@ def break_request(facts: GuardFacts, mode: Break, marks: str) -> dict[str, bytes
     `exercised`: what was read at the base fails; `foreign`: it gives something else back, but for files that
     may be helpers of the tests; `others`: the same functions fail. `reach`: nothing fails, and all functions
     that were read at the base or changed tell whether they are called; `reach-base`: the same at the base.
+    `commented`: nothing fails, and comments are added.
     """
     files: dict[str, bytes] = {}
     if mode in ("reach", "reach-base"):
@@ -109,7 +115,11 @@ def break_request(facts: GuardFacts, mode: Break, marks: str) -> dict[str, bytes
     for change in source_changes(facts)[:MAX_WRAPPED_FILES]:
         new = facts.read_result(change.path)
         old = facts.read_base(change.before) if change.status != "A" else None
-        if new is not None and new != old:
+        if new is None or new == old:
+            continue
+        if mode == "commented":
+            files |= add_comments(change.path, new)
+        else:
             files |= wrap_source(change.path, old, new, cast(Mode, mode), marks)
     return files
 
@@ -136,14 +146,21 @@ def known_at_base(facts: GuardFacts, names: frozenset[str]) -> frozenset[str]:
 
 def waits_for_all(facts: GuardFacts, gate: Gate) -> bool:
     """Does this check start nothing in the background? What it stops itself ends in the middle by nature."""
+    return not _says(facts, gate, _BACKGROUND)
+
+
+def _says(facts: GuardFacts, gate: Gate, pattern: re.Pattern[str]) -> bool:
+    """Does the text of this check, its own scripts included, say such a thing?"""
     texts = [gate.run, *(decode(facts.read_result(path)) for path in gate.own_files)]
-    return not any(_BACKGROUND.search(text) for text in texts)
+    return any(pattern.search(text) for text in texts)
 
 
 def next_break(tried: dict[str, BreakSeen]) -> Break | None:
     """What is left to try with a gate that stayed green."""
     if tried.get("foreign", _UNTRIED).green and "others" not in tried:
         return "others"  # does what stayed green come near them at all?
+    if tried.get("trace", _UNTRIED).red and "commented" not in tried:
+        return "commented"  # nothing was broken: does it mind its text being another?
     return _next_function(tried) or _next_reach(tried)
 
 
@@ -242,6 +259,9 @@ def _judge_breaks(facts: GuardFacts) -> tuple[list[Finding], str]:
             findings.append(Finding(f"sabotage.exits:{gate.name}", text))
         elif not gate.proof:
             continue
+        elif tried.get("commented", _UNTRIED).red and not _says(facts, gate, _BYTES):
+            text = f"{gate.name}: green, and red when a comment is added to code of the change"
+            findings.append(Finding(f"sabotage.commented:{gate.name}", text))
         elif tried.get("reach-base", _UNTRIED).entered:
             names = ", ".join(sorted(tried["after"].green)[:_MAX_SHOWN])
             text = f"{gate.name}: {names or 'it'} no longer comes to the code that it came to at the base"

@@ -10,9 +10,13 @@ from ralph.core.model.verdict import Canary, Reading
 from ralph.core.proof.flaky import changed_keys
 from ralph.gates.executed.watched import LineHits
 from ralph.gates.guards import is_repeated, watch_request
+from ralph.gates.guards._base.facts import NotedSeen
+from ralph.gates.guards._calls.noted import NoteRequest, compare_ends, noted_request, without_base
+from ralph.gates.guards._tests.note_ends import read_ends
 from ralph.gates.plant_canary import Planted, take_out_canaries
 from ralph.shell.gate_run.answers import GateCall, Heard
 from ralph.shell.gate_run.schedule import Experiment, Lab
+from ralph.shell.git.trees import edited_tree
 from ralph.shell.ports import Attention
 
 
@@ -23,12 +27,12 @@ def plan(lab: Lab) -> list[Experiment]:
         call
         for gate in facts.gates
         if is_repeated(gate, facts.final.get(gate.name))
-        for call in _calls(lab, gate, repeats.planted)
+        for call in _calls(lab, gate, repeats)
     ]
-    return [Experiment("repeat", calls, repeats.take, needed=True)]
+    return [Experiment("repeat", calls, repeats.take, repeats.compare_with_base, needed=True)]
 
 
-def _calls(lab: Lab, gate: Gate, planted: dict[str, Planted]) -> list[GateCall]:
+def _calls(lab: Lab, gate: Gate, repeats: _Repeats) -> list[GateCall]:
     """As often as the verdict is to be confirmed, the first time with canaries; the overlay counts as one."""
     facts, judge = lab.facts, lab.judge
     overlaid = facts.tried.overlay is not None
@@ -46,11 +50,20 @@ def _calls(lab: Lab, gate: Gate, planted: dict[str, Planted]) -> list[GateCall]:
         known = base.canary.host if base is not None and base.canary is not None else ""
         call, bird = judge.with_canary(gate, facts.tree, final, slot, "final", same, known)
         if bird is not None:
-            planted[gate.name] = bird
-        calls.append(
-            replace(call, watch=watch_request(facts), opened=base is not None and base.reads is not None)
-        )
+            repeats.planted[gate.name] = bird
+        call = replace(call, watch=watch_request(facts), opened=base is not None and base.reads is not None)
+        calls.append(repeats.note(call, bird))
     return calls
+
+
+class _NotedCall(Struct):
+    """A repeat whose tests note their ends; where it is red, a plain one and itself again tell why."""
+
+    tree: str
+    without: str  # the same tree without notes
+    asked: NoteRequest
+    red: Reading | None = None
+    plain: Reading | None = None
 
 
 class _Repeats(Struct):
@@ -60,6 +73,20 @@ class _Repeats(Struct):
     planted: dict[str, Planted] = {}
     minded: dict[str, Canary | None] = {}
     differed: dict[str, Reading] = {}  # a watched call that came out otherwise than the final one
+    noted: dict[str, _NotedCall] = {}
+
+    def note(self, call: GateCall, bird: Planted | None) -> GateCall:
+        """The call with the tests that turned green noting their ends."""
+        facts, judge = self.lab.facts, self.lab.judge
+        own = {bird.path: bird.content} if bird is not None else {}
+        gate = self._gate(call.gate.name)
+        marks = judge.marks_path(call.slot)
+        asked = noted_request(facts, gate, marks, lambda path: own.get(path) or facts.read_result(path))
+        if not asked.files:
+            return call
+        tree = edited_tree(judge.site.store, call.tree, asked.files)
+        self.noted[gate.name] = _NotedCall(tree, call.tree, asked)
+        return replace(call, tree=tree)
 
     def take(self, heard: Heard) -> GateCall | None:
         """Enters a repeat; or gives the call to make first, where something of ours may be why it differs."""
@@ -77,7 +104,14 @@ class _Repeats(Struct):
             tried.coverage[name] = unknown if differs else heard.hits or LineHits()
             if differs:
                 return replace(call, watch=None)
-            reading = first or reading  # watched both times, and not the same: flaky
+            if first is not None:  # watched both times, and not the same: flaky
+                self.noted.pop(name, None)
+                reading = first
+        if name in self.noted:
+            settled = self._settle_noted(name, heard, reading)
+            if isinstance(settled, GateCall):
+                return settled
+            reading = settled
         if call.stage == "canary":
             if self._minds(name, reading):
                 self.minded[name] = reading.canary
@@ -86,6 +120,49 @@ class _Repeats(Struct):
             reading = replace(reading, canary=self.minded.pop(name))
         tried.repeats[name] = (*tried.repeats.get(name, ()), reading)
         return None
+
+    def _settle_noted(self, name: str, heard: Heard, reading: Reading) -> GateCall | Reading:
+        """What counts as the repeat; or the next call that tells why one with notes is red."""
+        mine, call, tried = self.noted[name], replace(heard.call, watch=None), self.lab.tried
+        differs = self._differs(name, reading)
+        if call.tree == mine.without:
+            if not differs:
+                mine.plain = reading
+                return replace(call, tree=mine.tree)
+        elif differs and mine.plain is None:
+            mine.red = reading
+            return replace(call, tree=mine.without)
+        elif differs and mine.plain is not None:
+            gate, final = self._gate(name), self.lab.facts.final[name]
+            tried.noted[name] = NotedSeen(red=frozenset(changed_keys(final, reading, gate.fail_on)))
+            reading = mine.plain
+        elif mine.red is not None:
+            reading = mine.red  # red once and green once with the same notes: flaky
+        else:
+            tried.noted[name] = compare_ends(mine.asked, reading, read_ends(heard.marks))
+        del self.noted[name]
+        return reading
+
+    def compare_with_base(self) -> list[Experiment]:
+        """Where notes contradict the report: do they tell anything at the base?"""
+        lab, calls, asked = self.lab, list[GateCall](), dict[str, NoteRequest]()
+        store, base = lab.judge.site.store, lab.judge.site.order.base.tree
+        for name, seen in lab.tried.noted.items():
+            if not seen.unended and not seen.foreign:
+                continue
+            gate = self._gate(name)
+            marks = lab.judge.marks_path(lab.judge.slot(gate, "noted"))
+            there = asked[name] = noted_request(lab.facts, gate, marks, lab.facts.read_base)
+            calls.append(
+                lab.call_elsewhere(gate, there.files, edited_tree(store, base, there.files), "noted")
+            )
+
+        def take(heard: Heard) -> None:
+            name = heard.call.gate.name
+            seen, ends = lab.tried.noted[name], read_ends(heard.marks)
+            lab.tried.noted[name] = without_base(seen, asked[name], ends)
+
+        return [Experiment("repeat", calls, take, needed=True)] if calls else []
 
     def _gate(self, name: str) -> Gate:
         return next(gate for gate in self.lab.facts.gates if gate.name == name)

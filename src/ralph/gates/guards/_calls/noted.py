@@ -1,0 +1,92 @@
+"""Tests that note their own ends: what is asked for, and what it tells.
+
+They ride on the repeat that carries canaries, so they cost no call. Who forges results in the runner's own
+process is contradicted by the tests; who does it only while they are as they were lets them turn red.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ralph.core.model.gate import Gate
+from ralph.core.model.verdict import Finding, Reading
+from ralph.core.proof.compare import compare
+from ralph.gates.guards._base.facts import GuardFacts, NotedSeen
+from ralph.gates.guards._base.test_files import places_of_tests
+from ralph.gates.guards._tests.note_ends import Ends, name_of, note_ends
+
+MAX_TESTS = 50
+MAX_LISTED = 20
+
+
+class NoteRequest(Struct, frozen=True):
+    """Files to write over the result, and the tests that then note their ends: `path::function` -> ids."""
+
+    files: dict[str, bytes]
+    tests: dict[str, tuple[str, ...]]
+
+
+def noted_request(
+    facts: GuardFacts, gate: Gate, marks: str, read: Callable[[str], bytes | None]
+) -> NoteRequest:
+    """Tests of this gate that turned green and were there at the base."""
+    files: dict[str, bytes] = {}
+    tests: dict[str, tuple[str, ...]] = {}
+    base, final = facts.base.get(gate.name), facts.final[gate.name]
+    names = compare(base, final, fail_on=gate.fail_on).witness if base is not None and final.tests else ()
+    turned = [name for name in names if name in (final.tests or {})][:MAX_TESTS]
+    for path, functions in places_of_tests(facts, gate, turned).items():
+        try:
+            noted = note_ends(path, (read(path) or b"").decode(), functions, marks)
+        except (SyntaxError, ValueError, RecursionError):
+            continue
+        files |= noted.files
+        tests |= {
+            name: tuple(ids)
+            for one, ids in functions.items()
+            if (name := name_of(path, one)) in noted.functions
+        }
+    return NoteRequest(files, tests)
+
+
+def compare_ends(request: NoteRequest, reading: Reading, ends: Ends) -> NotedSeen:
+    """Tests that the report calls passed more often than they came to their end."""
+    told = reading.tests or {}
+    unended = set()
+    for name, ids in request.tests.items():
+        passed = [one for one in ids if told.get(one) == "pass"]
+        if name not in ends.untold and len(passed) > ends.passed.get(name, 0):
+            unended.update(passed)
+    foreign = {function for test, function in ends.foreign if test in request.tests}
+    return NotedSeen(unended=frozenset(unended), foreign=frozenset(foreign))
+
+
+def without_base(seen: NotedSeen, request: NoteRequest, ends: Ends) -> NotedSeen:
+    """Without what is so at the base too: tests that cannot note anything, functions that were replaced."""
+    works = {one for name, ids in request.tests.items() if name in ends.seen for one in ids}
+    replaced = {function for _, function in ends.foreign}
+    return replace(
+        seen, unended=seen.unended & works, foreign=seen.foreign - replaced if works else frozenset()
+    )
+
+
+def find_noted(facts: GuardFacts, gate: Gate) -> list[Finding]:
+    seen = facts.tried.noted.get(gate.name, NotedSeen())
+    found = [
+        Finding(
+            f"repeat.unended:{name}",
+            f"{gate.name}: {name} is reported as passed, and did not come to its end",
+        )
+        for name in sorted(seen.unended)
+    ]
+    if seen.foreign:
+        text = f"{gate.name}: tests run with functions of the language that the change replaces: "
+        found.append(Finding(f"repeat.language:{gate.name}", text + ", ".join(sorted(seen.foreign)[:3])))
+    found += [
+        Finding(f"repeat.noted:{name}", f"{gate.name}: {name} is green, and red when it notes its own end")
+        for name in sorted(seen.red)
+    ]
+    return found[:MAX_LISTED]

@@ -1,0 +1,239 @@
+"""Tests that note their own ends: `p NAME` came to its end, `r NAME` did not, `u NAME` cannot tell.
+
+What a runner reports can be made by the judged code; so can these notes, but not by whoever does not know of
+them. A test is changed by them as well: who forges only while the tests are as they were lets it turn red.
+JavaScript also tells which functions of the language itself are no longer its own (`n NAME FUNCTION`).
+Pure text work; only tests of which it is certain where they begin.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import posixpath
+import re
+from collections.abc import Collection
+
+from msgspec import Struct
+
+from ralph.gates.guards._breaks.break_function import LINE
+from ralph.gates.guards._breaks.wrap_python import first_free_line
+from ralph.gates.guards._parts.brackets import closing, split_arguments
+from ralph.gates.guards._parts.script_language import language
+
+_PLAIN_MARKS = re.compile(r"(?:pytest\.)?mark\.\w+|(?:mock\.|unittest\.mock\.)?patch(?:\.\w+)*|parametrize")
+_PYTHON = """
+import functools, inspect, os
+AT, FLAGS = %(marks)r, os.O_WRONLY | os.O_CREAT | os.O_APPEND
+opened, write, close = os.open, os.write, os.close
+def end(text):
+    try:
+        fd = opened(AT, FLAGS, 0o666)
+        write(fd, (text + "\\n").encode())
+        close(fd)
+    except OSError:
+        pass
+def noted(name):
+    def around(function):
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            end("u " + name)
+            return function
+        if inspect.iscoroutinefunction(function):
+            async def inner(*words, **named):
+                try:
+                    came = await function(*words, **named)
+                except BaseException:
+                    end("r " + name)
+                    raise
+                end("p " + name)
+                return came
+        else:
+            def inner(*words, **named):
+                try:
+                    came = function(*words, **named)
+                except BaseException:
+                    end("r " + name)
+                    raise
+                end("p " + name)
+                return came
+        return functools.wraps(function)(inner)
+    return around
+"""
+_JAVASCRIPT = """
+function __noted(name, fn) {
+  const end = (text) => { try { %(fs)s.appendFileSync(%(marks)s, text + "\\n"); } catch {} };
+  if (typeof fn !== "function" || fn.length > 1) { end("u " + name); return fn; }
+  const foreign = () => {
+    const text = Function.prototype.toString, pure = %(vm)s.runInNewContext("globalThis");
+    const look = (lead, one, own) => {
+      for (const key of one ? Reflect.ownKeys(own) : []) {
+        const value = Reflect.getOwnPropertyDescriptor(one, key)?.value;
+        if (typeof value !== "function" || key === "constructor") continue;
+        if (!text.call(value).includes("[native code]")) end("n " + name + "\\t" + lead + String(key));
+      }
+    };
+    for (const owner of "Object Array JSON Math String Number Map Set Promise RegExp Reflect".split(" ")) {
+      look(owner + ".", globalThis[owner], pure[owner]);
+      look(owner + ".prototype.", globalThis[owner].prototype, pure[owner].prototype);
+    }
+  };
+  const bad = (error) => { end("r " + name); foreign(); throw error; };
+  const run = (self, words) => {
+    let came;
+    try { came = fn.apply(self, words); } catch (error) { return bad(error); }
+    const good = (value) => { end("p " + name); foreign(); return value; };
+    if (!came || typeof came.then !== "function") return good(came);
+    return came.then(good, bad);
+  };
+  if (fn.length) return function (one) { return run(this, arguments); };
+  return function () { return run(this, arguments); };
+}
+"""
+_GO = """package %(package)s
+
+import "os"
+
+func notedEnd(name string, test interface{ Failed() bool }) {
+	sign := "p "
+	if test.Failed() {
+		sign = "r "
+	}
+	file, err := os.OpenFile(%(marks)s, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if err == nil {
+		file.WriteString(sign + name + "\\n")
+		file.Close()
+	}
+}
+"""
+_RUST = """
+struct NotedEnd;
+impl Drop for NotedEnd {
+    fn drop(&mut self) {
+        use std::io::Write;
+        let sign = if std::thread::panicking() { "r" } else { "p" };
+        if let Ok(mut file) = std::fs::OpenOptions::new().append(true).create(true).open(%(marks)s) {
+            let _ = writeln!(file, "{} {}", sign, %(name)s);
+        }
+    }
+}
+let _noted = NotedEnd;
+"""
+
+
+class Noted(Struct, frozen=True):
+    """Files whose tests note their ends, and which tests (file -> functions) these are."""
+
+    files: dict[str, bytes]
+    functions: frozenset[str]
+
+
+class Ends(Struct, frozen=True):
+    """What tests noted, by `path::function`: how often each came to its end; those that cannot tell."""
+
+    seen: frozenset[str]
+    passed: dict[str, int]
+    untold: frozenset[str]
+    foreign: frozenset[tuple[str, str]]  # test, function of the language that is no longer its own
+
+
+def name_of(path: str, function: str) -> str:
+    return f"{path}::{function}".replace("\n", " ").replace("\t", " ")
+
+
+def read_ends(marks: bytes) -> Ends:
+    passed: dict[str, int] = {}
+    seen, untold, foreign = set(), set(), set()
+    for line in marks.decode("utf-8", "replace").splitlines():
+        sign, _, name = line.partition(" ")
+        seen.add(name)
+        if sign == "p":
+            passed[name] = passed.get(name, 0) + 1
+        elif sign == "u":
+            untold.add(name)
+        elif sign == "n":
+            test, _, function = name.partition("\t")
+            foreign.add((test, function))
+    return Ends(frozenset(seen), passed, frozenset(untold), frozenset(foreign))
+
+
+def note_ends(path: str, text: str, functions: Collection[str], marks: str) -> Noted:
+    """The file with these tests noting their ends, as far as they can be found. Raises ValueError."""
+    if path.endswith(".py"):
+        return _note_python(path, text, functions, marks)
+    if path.endswith("_test.go"):
+        return _note_go(path, text, functions, marks)
+    if path.endswith(".rs"):
+        return _note_rust(path, text, functions, marks)
+    return _note_javascript(path, text, functions, marks) if language(path) else Noted({}, frozenset())
+
+
+def _note_python(path: str, text: str, functions: Collection[str], marks: str) -> Noted:
+    tree = ast.parse(text)
+    lines = LINE.findall(text)
+    done = set()
+    for node in sorted(ast.walk(tree), key=lambda one: -getattr(one, "lineno", 0)):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or node.name not in functions:
+            continue
+        lead = lines[node.lineno - 1][: node.col_offset]
+        plain = all(_PLAIN_MARKS.match(ast.unparse(mark)) for mark in node.decorator_list)
+        if not lead.strip() and plain:  # what another decorator makes of an error is not known
+            done.add(name_of(path, node.name))
+            lines.insert(node.lineno - 1, f"{lead}@__noted__['noted']({name_of(path, node.name)!r})\n")
+    lines.insert(first_free_line(tree), f"exec({_PYTHON % {'marks': marks}!r}, __noted__ := {{}})\n")
+    made = "".join(lines)
+    ast.parse(made)
+    return Noted({path: made.encode()}, frozenset(done)) if done else Noted({}, frozenset())
+
+
+def _note_javascript(path: str, text: str, functions: Collection[str], marks: str) -> Noted:
+    done = set()
+    for function in functions:
+        heads = list(re.finditer(rf"\b(?:test|it)\s*(?=\(\s*([\"'`]){re.escape(function)}\1\s*,)", text))
+        end = closing(text, heads[0].end(), "js") if len(heads) == 1 else -1
+        if end < 0:
+            continue
+        for begin, last in split_arguments(text, heads[0].end() + 1, end - 1, "js"):
+            if re.match(r"\s*(?:async\b|function\b|\(|\w+\s*=>)", text[begin:last]):
+                name = json.dumps(name_of(path, function))
+                text = f"{text[:begin]} __noted({name}, {text[begin:last]}){text[last:]}"
+                done.add(name_of(path, function))
+                break
+    if not done:
+        return Noted({}, frozenset())
+    module = path.endswith((".mjs", ".mts")) or bool(
+        re.search(r"^\s*(?:import\b(?!\s*\()|export\b)", text, re.MULTILINE)
+    )
+    place = (
+        {"fs": "__fs", "vm": "__vm"} if module else {"fs": 'require("node:fs")', "vm": 'require("node:vm")'}
+    )
+    helper = _JAVASCRIPT % {**place, "marks": json.dumps(marks)}
+    lead = 'import * as __fs from "node:fs";\nimport * as __vm from "node:vm";\n' if module else ""
+    return Noted({path: f"{text}\n{lead}{helper}".encode()}, frozenset(done))
+
+
+def _note_go(path: str, text: str, functions: Collection[str], marks: str) -> Noted:
+    package = re.search(r"^package\s+(\w+)", text, re.MULTILINE)
+    done = set()
+    for function in functions:
+        head = re.search(rf"^func {re.escape(function)}\((\w+) \*testing\.T\) \{{", text, re.MULTILINE)
+        if head is not None and head[1] != "_":
+            note = f" defer notedEnd({json.dumps(name_of(path, function))}, {head[1]});"
+            text = text[: head.end()] + note + text[head.end() :]
+            done.add(name_of(path, function))
+    if not done or package is None:
+        return Noted({}, frozenset())
+    helper = _GO % {"package": package[1], "marks": json.dumps(marks)}
+    beside = posixpath.join(posixpath.dirname(path), f"zz_noted_{package[1]}_test.go")
+    return Noted({path: text.encode(), beside: helper.encode()}, frozenset(done))
+
+
+def _note_rust(path: str, text: str, functions: Collection[str], marks: str) -> Noted:
+    done = set()
+    for function in functions:
+        name = function.rsplit("::", 1)[-1]
+        head = re.search(rf"#\[test\]\s*(?:pub\s+)?fn {re.escape(name)}\(\)\s*\{{", text)
+        if head is not None:
+            words = {"marks": json.dumps(marks), "name": json.dumps(name_of(path, function))}
+            text = text[: head.end()] + _RUST % words + text[head.end() :]
+            done.add(name_of(path, function))
+    return Noted({path: text.encode()} if done else {}, frozenset(done))

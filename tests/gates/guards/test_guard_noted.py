@@ -1,0 +1,223 @@
+"""Tests note their own ends: what is reported and did not happen shows, and honest tests mind nothing."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+from guardkit import PYTEST, facts_of, read_as
+
+from ralph.gates.guards import REGISTRY, Tried, inspect
+from ralph.gates.guards._base.facts import NotedSeen
+from ralph.gates.guards._breaks.wrap_source import add_comments
+from ralph.gates.guards._calls.noted import compare_ends, noted_request, without_base
+from ralph.gates.guards._tests.note_ends import note_ends, read_ends
+
+PYTHON = """'''Docs.'''
+from __future__ import annotations
+import unittest
+from unittest import mock
+
+import pytest
+
+def loud(function):
+    return lambda: pytest.raises(ValueError, function)
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_rows(n, tmp_path):
+    assert n < 3
+
+@mock.patch("os.getcwd", return_value="x")
+def test_mocked(cwd):
+    assert cwd() == "x"
+
+@loud
+def test_loud():
+    raise ValueError
+
+async def test_async():
+    raise ValueError
+
+class TestOld(unittest.TestCase):
+    def test_method(self):
+        self.assertEqual(1, 1)
+"""
+NAMES = ("test_rows", "test_mocked", "test_loud", "test_async", "test_method")
+NODE = """const test = require('node:test'), assert = require('node:assert');
+test('good', () => { assert.equal(1, 1); });
+test('bad, "quoted"', async (t) => { await null; assert.equal(1, 2); });
+test("arrow", () => Promise.resolve(1));
+test('options', { timeout: 1000 }, function () { return 1; });
+test('called back', (t, done) => { done(); });
+"""
+ESM = NODE.replace("const test = require('node:test'), assert = require('node:assert');",
+    "import test from 'node:test'; import assert from 'node:assert';")  # fmt: skip
+TITLES = ("good", 'bad, "quoted"', "arrow", "options", "called back")
+GO = """package coins
+
+import "testing"
+
+func TestGood(t *testing.T) {
+	t.Log("good")
+}
+
+func TestBad(t *testing.T) {
+	t.Fatal("bad")
+}
+"""
+RUST = """#[test]
+fn good() {
+    assert_eq!(1, 1);
+}
+
+#[test]
+fn bad() {
+    assert_eq!(1, 2);
+}
+
+#[test]
+#[should_panic]
+fn loud() {
+    panic!();
+}
+"""
+
+
+def ends_of(place, path, text, names, argv):
+    """What the tests of this file note when they are called."""
+    marks = place / "marks"
+    made = note_ends(path, text, names, str(marks))
+    for name, content in made.files.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_bytes(content)
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "NODE_"))}
+    done = subprocess.run(argv, cwd=place, env=env, capture_output=True, text=True, check=False)
+    return read_ends(marks.read_bytes() if marks.exists() else b""), made, done.stdout + done.stderr
+
+
+def test_python(tmp_path):
+    """Each call of a test counts; what another decorator makes of an error is not known, so it is left."""
+    argv = (sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:asyncio", "test_a.py")
+    ends, made, said = ends_of(tmp_path, "test_a.py", PYTHON, NAMES, argv)
+    assert "test_a.py::test_loud" not in made.functions, said
+    assert ends.passed == {
+        "test_a.py::test_rows": 2,
+        "test_a.py::test_mocked": 1,
+        "test_a.py::test_method": 1,
+    }
+    assert "test_a.py::test_rows" in ends.seen
+    assert not ends.untold
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="node is not here")
+@pytest.mark.parametrize(("path", "text"), [("a.test.js", NODE), ("a.test.mjs", ESM)])
+def test_node(tmp_path, path, text):
+    """Promises count when they are kept; a test that calls back cannot tell. The language is its own."""
+    ends, made, said = ends_of(tmp_path, path, text, TITLES, ("node", "--test", path))
+    assert len(made.functions) == len(TITLES), said
+    assert ends.passed == {f"{path}::{name}": 1 for name in ("good", "arrow", "options")}, said
+    assert ends.untold == {f"{path}::called back"}
+    assert not ends.foreign
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="node is not here")
+def test_a_replaced_function_of_the_language_shows_and_a_new_one_does_not(tmp_path):
+    """Loops that were emptied by the product are seen from inside the test."""
+    text = "Object.entries = () => []; Array.prototype.newest = function () {};\n" + NODE
+    ends, _, said = ends_of(tmp_path, "a.test.js", text, ("good",), ("node", "--test", "a.test.js"))
+    assert ends.foreign == {("a.test.js::good", "Object.entries")}, said
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("go"), reason="go is not here")
+def test_go(tmp_path):
+    """A failed test of Go says so itself."""
+    (tmp_path / "go.mod").write_text("module example.com/coins\n")
+    ends, _, said = ends_of(tmp_path, "a_test.go", GO, ("TestGood", "TestBad"), ("go", "test", "./..."))
+    assert (ends.passed, ends.seen) == (
+        {"a_test.go::TestGood": 1},
+        {"a_test.go::TestGood", "a_test.go::TestBad"},
+    ), said
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("rustc"), reason="rustc is not here")
+def test_rust(tmp_path):
+    """A test that panics says so itself; one that has to is left alone."""
+    names, program = ("good", "bad", "loud"), "rustc --test a.rs -o a && ./a"
+    ends, made, said = ends_of(tmp_path, "a.rs", RUST, names, ("sh", "-c", program))
+    assert made.functions == {"a.rs::good", "a.rs::bad"}
+    assert ends.passed == {"a.rs::good": 1}, said
+
+
+def facts(**tried):
+    test = "def test_fixed():\n    assert 1\n"
+    return facts_of(
+        {"a.py": "1\n", "tests/test_a.py": test},
+        {"a.py": "2\n", "tests/test_a.py": test},
+        gates=(PYTEST,),
+        base=read_as(test_fixed="fail", test_old="pass"),
+        final=read_as(test_fixed="pass", test_old="pass"),
+        confirm=3,
+        tried=Tried(**tried),
+    )
+
+
+@pytest.mark.parametrize(
+    ("marks", "at_base", "unended"),
+    [
+        (b"p tests/test_a.py::test_fixed\n", b"", False),
+        (b"r tests/test_a.py::test_fixed\n", b"r tests/test_a.py::test_fixed\n", True),
+        (b"", b"r tests/test_a.py::test_fixed\n", True),
+        (b"", b"", False),
+        (b"u tests/test_a.py::test_fixed\n", b"r tests/test_a.py::test_fixed\n", False),
+    ],
+    ids=["came to its end", "raised", "never ran", "nothing can be noted here", "cannot tell"],
+)
+def test_a_report_against_the_tests_own_notes(marks, at_base, unended):
+    """Reported as passed without an end of its own is a question, where notes can be made at the base."""
+    given = facts()
+    asked = noted_request(given, PYTEST, "/tmp/r/marks", given.read_result)
+    assert set(asked.tests) == {"tests/test_a.py::test_fixed"}, "only what turned green"
+    seen = compare_ends(asked, given.final["tests"], read_ends(marks))
+    seen = without_base(seen, asked, read_ends(at_base))
+    (result,) = inspect(facts(noted={"tests": seen}), {"repeat": REGISTRY["repeat"]})
+    assert [(one.key, one.asks) for one in result.findings] == (
+        [("repeat.unended:tests/test_a.py::test_fixed", True)] if unended else []
+    )
+
+
+def test_what_is_red_only_with_notes_and_what_the_language_lost_are_questions():
+    """Nobody is accused: a test may read its own text, and a library may be meant to replace something."""
+    seen = NotedSeen(red=frozenset({"x"}), foreign=frozenset({"Object.entries"}))
+    (result,) = inspect(facts(noted={"tests": seen}), {"repeat": REGISTRY["repeat"]})
+    assert {one.key: one.asks for one in result.findings} == {
+        "repeat.language:tests": True,
+        "repeat.noted:x": True,
+    }
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "count"),
+    [
+        (
+            "a.py",
+            '"""Docs."""\n\n\ndef f(x):\n    return x\n\n\nclass A:\n    def g(self): pass\n',
+            3,
+        ),
+        ("a.mjs", "export function f(x) {\n  return x;\n}\n", 2),
+        ("a.go", "package a\n\nfunc F() int {\n\treturn 1\n}\n", 2),
+        ("a.rs", "pub fn f() -> u8 {\n    1\n}\n", 2),
+    ],
+)
+def test_comments_mean_nothing(path, text, count):
+    """They stand in functions and around them, change no statement, and formatters let them be."""
+    made = add_comments(path, text.encode())[path].decode()
+    lines = [line for line in made.splitlines() if "The " in line]
+    assert len(lines) == count
+    assert (
+        add_comments("data.json", b"{}")
+        == add_comments(path, b"// Code generated by x. DO NOT EDIT.\n")
+        == {}
+    )
