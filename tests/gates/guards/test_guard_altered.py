@@ -172,3 +172,30 @@ def test_rust_and_javascript_expect_something_else(kind, body, instead):
 def test_what_is_not_certain_there_is_left_alone(kind, body):
     """Conditions, loops, and sides that are both computed."""
     assert alter_calls(written(kind, body), {"adds"}, kind) == (written(kind, body), frozenset())
+
+
+SCRIPTS = {
+    "check.py": ("from a import f\n\nassert f(1) == 2\nassert f(2) == 3\n", "== 3\nassert f(2) == 3"),
+    "check.mjs": ("import { f } from './a.mjs';\nassert.equal(f(1), 2);\n", "(1), 3)"),
+}
+
+
+@pytest.mark.parametrize("path", SCRIPTS)
+def test_a_script_asks_for_another_value_too(path):
+    """A check that is read by its exit code: its own script expects something else, and must be red then."""
+    text, instead = SCRIPTS[path]
+    gate = Gate(name="check", run=path, argv=("x", path), read="exit", proof=True, own_files=(path,))
+    fields = {
+        "tree": "t",
+        "gates": (gate,),
+        "base": {"check": Reading("fail", "")},
+        "final": {"check": Reading("pass", "")},
+        "changes": (),
+        "read_base": {path: text.encode()}.get,
+        "read_result": {path: text.encode()}.get,
+    }
+    asked = altered_request(GuardFacts(**fields))["check"]
+    assert instead in asked.files[path].decode()
+    for status, keys in (("fail", []), ("pass", ["altered.green:check"])):
+        seen = nest_tried({**fields, "altered": {"check": (asked.tests, Reading(status, ""))}})
+        assert [one.key for one in check(GuardFacts(**seen)).findings] == keys
