@@ -87,8 +87,8 @@ fn loud() {
 def ends_of(place, path, text, names, argv):
     """What the tests of this file note when they are called."""
     marks = place / "marks"
-    made = note_ends(path, text, names, str(marks))
-    for name, content in made.files.items():
+    files, made = note_ends(path, text, names, str(marks))
+    for name, content in files.items():
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_bytes(content)
     env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "NODE_"))}
@@ -100,7 +100,7 @@ def test_python(tmp_path):
     """Each call of a test counts; what another decorator makes of an error is not known, so it is left."""
     argv = (sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:asyncio", "test_a.py")
     ends, made, said = ends_of(tmp_path, "test_a.py", PYTHON, NAMES, argv)
-    assert "test_a.py::test_loud" not in made.functions, said
+    assert "test_a.py::test_loud" not in made, said
     assert ends.passed == {
         "test_a.py::test_rows": 2,
         "test_a.py::test_mocked": 1,
@@ -115,7 +115,7 @@ def test_python(tmp_path):
 def test_node(tmp_path, path, text):
     """Promises count when they are kept; a test that calls back cannot tell. The language is its own."""
     ends, made, said = ends_of(tmp_path, path, text, TITLES, ("node", "--test", path))
-    assert len(made.functions) == len(TITLES), said
+    assert len(made) == len(TITLES), said
     assert ends.passed == {f"{path}::{name}": 1 for name in ("good", "arrow", "options")}, said
     assert ends.untold == {f"{path}::called back"}
     assert not ends.foreign
@@ -147,7 +147,7 @@ def test_rust(tmp_path):
     """A test that panics says so itself; one that has to is left alone."""
     names, program = ("good", "bad", "loud"), "rustc --test a.rs -o a && ./a"
     ends, made, said = ends_of(tmp_path, "a.rs", RUST, names, ("sh", "-c", program))
-    assert made.functions == {"a.rs::good", "a.rs::bad"}
+    assert made == {"a.rs::good", "a.rs::bad"}
     assert ends.passed == {"a.rs::good": 1}, said
 
 

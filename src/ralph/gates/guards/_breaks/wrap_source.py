@@ -89,7 +89,6 @@ def _python_comments(text: str) -> str:
         if at > node.lineno:
             lines.insert(at - 1, f"{' ' * first.col_offset}# The body of {node.name}.\n")
     lines.insert(wrap_python.first_free_line(tree), "# The beginning.\n")
-    ast.parse("".join(lines))
     return "".join(lines)
 
 

@@ -40,15 +40,11 @@ def noted_request(
     turned = [name for name in names if name in (final.tests or {})][:MAX_TESTS]
     for path, functions in places_of_tests(facts, gate, turned).items():
         try:
-            noted = note_ends(path, (read(path) or b"").decode(), functions, marks)
+            made, noted = note_ends(path, (read(path) or b"").decode(), functions, marks)
         except (SyntaxError, ValueError, RecursionError):
             continue
-        files |= noted.files
-        tests |= {
-            name: tuple(ids)
-            for one, ids in functions.items()
-            if (name := name_of(path, one)) in noted.functions
-        }
+        files |= made
+        tests |= {name: tuple(ids) for one, ids in functions.items() if (name := name_of(path, one)) in noted}
     return NoteRequest(files, tests)
 
 
@@ -56,10 +52,9 @@ def compare_ends(request: NoteRequest, reading: Reading, ends: Ends) -> NotedSee
     """Tests that the report calls passed more often than they came to their end."""
     told = reading.tests or {}
     unended = set()
-    for name, ids in request.tests.items():
-        passed = [one for one in ids if told.get(one) == "pass"]
-        if name not in ends.untold and len(passed) > ends.passed.get(name, 0):
-            unended.update(passed)
+    for name in request.tests.keys() - ends.untold:
+        passed = [one for one in request.tests[name] if told.get(one) == "pass"]
+        unended.update(passed if len(passed) > ends.passed.get(name, 0) else ())
     foreign = {function for test, function in ends.foreign if test in request.tests}
     return NotedSeen(unended=frozenset(unended), foreign=frozenset(foreign))
 

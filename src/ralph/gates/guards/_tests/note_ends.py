@@ -12,6 +12,7 @@ import ast
 import json
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Collection
 
 from msgspec import Struct
@@ -33,6 +34,13 @@ def end(text):
         close(fd)
     except OSError:
         pass
+class Ending:
+    def __init__(self, name):
+        self.name = name
+    def __enter__(self):
+        pass
+    def __exit__(self, kind, *rest):
+        end(("r " if kind else "p ") + self.name)
 def noted(name):
     def around(function):
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
@@ -40,22 +48,12 @@ def noted(name):
             return function
         if inspect.iscoroutinefunction(function):
             async def inner(*words, **named):
-                try:
-                    came = await function(*words, **named)
-                except BaseException:
-                    end("r " + name)
-                    raise
-                end("p " + name)
-                return came
+                with Ending(name):
+                    return await function(*words, **named)
         else:
             def inner(*words, **named):
-                try:
-                    came = function(*words, **named)
-                except BaseException:
-                    end("r " + name)
-                    raise
-                end("p " + name)
-                return came
+                with Ending(name):
+                    return function(*words, **named)
         return functools.wraps(function)(inner)
     return around
 """
@@ -89,6 +87,8 @@ function __noted(name, fn) {
   return function () { return run(this, arguments); };
 }
 """
+Noted = tuple[dict[str, bytes], frozenset[str]]  # files, and the tests in them that note their ends
+_NOTHING: Noted = ({}, frozenset())
 _GO = """package %(package)s
 
 import "os"
@@ -120,13 +120,6 @@ let _noted = NotedEnd;
 """
 
 
-class Noted(Struct, frozen=True):
-    """Files whose tests note their ends, and which tests (file -> functions) these are."""
-
-    files: dict[str, bytes]
-    functions: frozenset[str]
-
-
 class Ends(Struct, frozen=True):
     """What tests noted, by `path::function`: how often each came to its end; those that cannot tell."""
 
@@ -141,19 +134,14 @@ def name_of(path: str, function: str) -> str:
 
 
 def read_ends(marks: bytes) -> Ends:
-    passed: dict[str, int] = {}
-    seen, untold, foreign = set(), set(), set()
-    for line in marks.decode("utf-8", "replace").splitlines():
-        sign, _, name = line.partition(" ")
-        seen.add(name)
-        if sign == "p":
-            passed[name] = passed.get(name, 0) + 1
-        elif sign == "u":
-            untold.add(name)
-        elif sign == "n":
-            test, _, function = name.partition("\t")
-            foreign.add((test, function))
-    return Ends(frozenset(seen), passed, frozenset(untold), frozenset(foreign))
+    rows = [line.partition(" ")[::2] for line in marks.decode("utf-8", "replace").splitlines()]
+    foreign = (name.partition("\t")[::2] for sign, name in rows if sign == "n")
+    return Ends(
+        seen=frozenset(name for _, name in rows),
+        passed=Counter(name for sign, name in rows if sign == "p"),
+        untold=frozenset(name for sign, name in rows if sign == "u"),
+        foreign=frozenset(foreign),
+    )
 
 
 def note_ends(path: str, text: str, functions: Collection[str], marks: str) -> Noted:
@@ -164,7 +152,7 @@ def note_ends(path: str, text: str, functions: Collection[str], marks: str) -> N
         return _note_go(path, text, functions, marks)
     if path.endswith(".rs"):
         return _note_rust(path, text, functions, marks)
-    return _note_javascript(path, text, functions, marks) if language(path) else Noted({}, frozenset())
+    return _note_javascript(path, text, functions, marks) if language(path) else _NOTHING
 
 
 def _note_python(path: str, text: str, functions: Collection[str], marks: str) -> Noted:
@@ -182,7 +170,7 @@ def _note_python(path: str, text: str, functions: Collection[str], marks: str) -
     lines.insert(first_free_line(tree), f"exec({_PYTHON % {'marks': marks}!r}, __noted__ := {{}})\n")
     made = "".join(lines)
     ast.parse(made)
-    return Noted({path: made.encode()}, frozenset(done)) if done else Noted({}, frozenset())
+    return ({path: made.encode()}, frozenset(done)) if done else _NOTHING
 
 
 def _note_javascript(path: str, text: str, functions: Collection[str], marks: str) -> Noted:
@@ -199,7 +187,7 @@ def _note_javascript(path: str, text: str, functions: Collection[str], marks: st
                 done.add(name_of(path, function))
                 break
     if not done:
-        return Noted({}, frozenset())
+        return _NOTHING
     module = path.endswith((".mjs", ".mts")) or bool(
         re.search(r"^\s*(?:import\b(?!\s*\()|export\b)", text, re.MULTILINE)
     )
@@ -208,7 +196,7 @@ def _note_javascript(path: str, text: str, functions: Collection[str], marks: st
     )
     helper = _JAVASCRIPT % {**place, "marks": json.dumps(marks)}
     lead = 'import * as __fs from "node:fs";\nimport * as __vm from "node:vm";\n' if module else ""
-    return Noted({path: f"{text}\n{lead}{helper}".encode()}, frozenset(done))
+    return ({path: f"{text}\n{lead}{helper}".encode()}, frozenset(done))
 
 
 def _note_go(path: str, text: str, functions: Collection[str], marks: str) -> Noted:
@@ -221,10 +209,10 @@ def _note_go(path: str, text: str, functions: Collection[str], marks: str) -> No
             text = text[: head.end()] + note + text[head.end() :]
             done.add(name_of(path, function))
     if not done or package is None:
-        return Noted({}, frozenset())
+        return _NOTHING
     helper = _GO % {"package": package[1], "marks": json.dumps(marks)}
     beside = posixpath.join(posixpath.dirname(path), f"zz_noted_{package[1]}_test.go")
-    return Noted({path: text.encode(), beside: helper.encode()}, frozenset(done))
+    return ({path: text.encode(), beside: helper.encode()}, frozenset(done))
 
 
 def _note_rust(path: str, text: str, functions: Collection[str], marks: str) -> Noted:
@@ -236,4 +224,4 @@ def _note_rust(path: str, text: str, functions: Collection[str], marks: str) -> 
             words = {"marks": json.dumps(marks), "name": json.dumps(name_of(path, function))}
             text = text[: head.end()] + _RUST % words + text[head.end() :]
             done.add(name_of(path, function))
-    return Noted({path: text.encode()} if done else {}, frozenset(done))
+    return ({path: text.encode()} if done else {}, frozenset(done))

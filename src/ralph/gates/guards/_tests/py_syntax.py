@@ -30,20 +30,8 @@ def parse_once(facts: GuardFacts, side: str, path: str, text: str) -> ast.Module
     return cast(ast.Module | None, facts.memo[key])
 
 
-def dotted_name(node: ast.AST | None) -> str:
-    """`a.b.c` for names and attributes; a call in between is left out; "" for anything else."""
-    parts: list[str] = []
-    while True:
-        if isinstance(node, ast.Attribute):
-            parts.append(node.attr)
-            node = node.value
-        elif isinstance(node, ast.Call):
-            node = node.func
-        elif isinstance(node, ast.Name):
-            return ".".join([node.id, *reversed(parts)])
-        else:
-            return ".".join(["?", *reversed(parts)]) if parts else ""
-
-
 def last_name(node: ast.AST | None) -> str:
-    return dotted_name(node).rsplit(".", 1)[-1]
+    """The `c` of `a.b.c`, called or not; "" for anything else."""
+    while isinstance(node, ast.Call):
+        node = node.func
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
