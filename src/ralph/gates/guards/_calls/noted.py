@@ -51,7 +51,7 @@ def noted_request(
 def compare_ends(request: NoteRequest, reading: Reading, ends: Ends) -> NotedSeen:
     """Tests that the report calls passed more often than they came to their end."""
     told = reading.tests or {}
-    unended = set()
+    unended: set[str] = set()
     for name in request.tests.keys() - ends.untold:
         passed = [one for one in request.tests[name] if told.get(one) == "pass"]
         unended.update(passed if len(passed) > ends.passed.get(name, 0) else ())
