@@ -59,6 +59,7 @@ def run_worker(
         with telling_people(env, tell, wait=False) as people, hold_record(loop, env, clock, people) as scribe:
             scribe.append(PauseAsked(reason=why, now=True, by="limit"))
 
+    tell(f"worker started: pid {os.getpid()}")
     try:
         places = user_settings(env, os.sep).places
         machine = places.max_loops_machine
@@ -72,6 +73,7 @@ def run_worker(
             leave_paused=leave_paused,
         )
         worker.run(LINGER_SECONDS if linger else None)
+        tell("worker ended: " + ("asked to" if stopping else "nothing left to look after"))
     finally:
         lock.release()
 
