@@ -199,6 +199,15 @@ def test_a_missing_language_server_is_a_warning(monkeypatch: pytest.MonkeyPatch)
 ADDED = {
     "sql.py": ('def f(c, n):\n    c.execute(f"SELECT a FROM t WHERE n = {n}")\n', "CWE-89"),
     "percent.py": ('def f(c, n):\n    c.execute("DELETE FROM t WHERE n = %s" % n)\n', "CWE-89"),
+    "named.py": ('def f(c, n):\n    q = f"UPDATE t SET a = {n}"\n    c.execute(q)\n', "line 2 of named.py"),
+    "longer.py": (
+        'def f(c, n):\n    q = "SELECT a FROM t"\n    q += f" WHERE n = {n}"\n    c.execute(q)\n',
+        "line 3 of longer.py",
+    ),
+    "marks.py": (
+        'T = "t"\ndef f(c, i):\n    m = ",".join("?" * 2)\n    c.execute(f"SELECT a FROM {T} WHERE n={m}", i)\n',
+        "",
+    ),
     "fine.py": (
         'def f(c, n):\n    c.execute("SELECT a FROM t WHERE n = ?", (n,))\n    print(f"select {n} from")\n',
         "",

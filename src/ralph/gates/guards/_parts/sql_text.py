@@ -14,13 +14,45 @@ _EXECUTES = frozenset({"execute", "executemany", "executescript", "raw", "exec_d
 
 
 def built_queries(tree: ast.AST) -> Iterator[int]:
-    """Lines of SQL texts with values in them that go straight into a call which executes them."""
-    for node in ast.walk(tree):
+    """Lines of SQL texts with values in them that go into a call which executes them, at once or by name."""
+    nodes = list(ast.walk(tree))
+    named: dict[str, list[ast.expr]] = {}
+    for node in nodes:
+        match node:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=value)
+                | ast.AugAssign(target=ast.Name(id=name), value=value)
+            ):
+                named.setdefault(name, []).append(value)
+    for node in nodes:
         if not (isinstance(node, ast.Call) and node.args):
             continue
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        if name in _EXECUTES and _SQL.match(_text(node.args[0]) or ""):
-            yield node.args[0].lineno
+        first = node.args[0]
+        texts = named.get(first.id, []) if isinstance(first, ast.Name) else [first]
+        if name in _EXECUTES and any(_SQL.match(_text(one) or _plain(one)) for one in texts):
+            yield from (one.lineno for one in texts if _text(one) and not _is_harmless(one, named))
+
+
+def _plain(node: ast.expr) -> str:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def _is_harmless(node: ast.expr, named: dict[str, list[ast.expr]]) -> bool:
+    """Are all values that are put in texts of this file, or marks for parameters (`", ".join("?" * n)`)?"""
+    if not isinstance(node, ast.JoinedStr):
+        return False
+    values = [part.value for part in node.values if isinstance(part, ast.FormattedValue)]
+    known = [named.get(one.id, [one]) if isinstance(one, ast.Name) else [one] for one in values]
+    return all(_plain(one) or _is_marks(one) for ones in known for one in ones)
+
+
+def _is_marks(node: ast.expr) -> bool:
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Constant(), attr="join"), args=[given]):
+            texts = {_plain(one) for one in ast.walk(given) if isinstance(one, ast.Constant)} - {""}
+            return bool(texts) and texts <= {"?", "%s"}
+    return False
 
 
 def _text(node: ast.expr) -> str | None:
