@@ -23,7 +23,7 @@ CHECK = f"{PYTHON} -m unittest -q test_made."
 EVIDENCE = {"commands_run": [f"{CHECK}Sample"], "results_summary": "it passes"}
 AGENT = """import re, sys
 name = re.search(r"^(FEAT-[0-9]+): ", sys.stdin.read(), re.MULTILINE)[1]
-open(f"made-{name}.txt", "w").write(name)
+open(f"made-{name}.data", "w").write(name)
 """
 TEST = """import os, unittest
 
@@ -31,7 +31,7 @@ TEST = """import os, unittest
 def __getattr__(name):
     if not name.startswith("FEAT_"):
         raise AttributeError(name)
-    path = "made-" + name.replace("_", "-") + ".txt"
+    path = "made-" + name.replace("_", "-") + ".data"
     return type(name, (unittest.TestCase,), {"test_made": lambda self: self.assertTrue(os.path.exists(path))})
 
 

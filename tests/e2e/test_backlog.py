@@ -111,8 +111,12 @@ def test_a_break_is_found_reopened_and_mended(place: Place) -> None:
         place, item("F-1", priority=1), item("BREAK-1", "F-1", priority=2), item("F-2", "BREAK-1", priority=3)
     )
     head = place.git("rev-parse", "HEAD")
+    (place.repo / "features/note").write_text("mine\n")
     done = world.run()
     assert done.code == 0, done.err
+    assert "results go to ralph/backlog" in done.err
+    assert "uncommitted file" in done.err
+    assert "'features/note'" in done.err
     assert set(world.statuses().values()) == {"PASSING"}
     assert world.commits() == ["F-1: Make F-1", "BREAK-1: Make BREAK-1", "F-1: Make F-1", "F-2: Make F-2"]
     assert place.git("rev-parse", "HEAD") == head
@@ -187,7 +191,17 @@ def test_background_and_kill(place: Place) -> None:
     """Killed in the middle of an attempt, a run in the background is started again by the worker, goes on
     with the same agent call, and repeats nothing. `stop` ends one for good, and `run` goes on."""
     world = Backlog(place, item("SLOW-1", priority=1), item("F-2", "SLOW-1"), item("SLOW-3", "F-2"))
-    begun = world.run("-d", "--max-items", "2")
+    words = (
+        "--agent-cmd",
+        WORKER,
+        "--confirm",
+        "1",
+        "--max-items",
+        "2",
+        "--harness-dir",
+        "../.ralph/backlog",
+    )
+    begun = place.ralph("backlog", "run", "-d", *words, cwd=place.repo / "features")
     assert begun.code == 0, begun.err
     pid = int(begun.out.split("pid ")[1].split()[0])
     _await(lambda: "AgentStarted" in place.ralph("logs", "--json").out)
@@ -294,26 +308,66 @@ def test_the_hook_stops_a_push_and_the_report_tells(place: Place, tmp_path: Path
     assert "added FEAT-001" in place.ralph("backlog", "report", cwd=repo).out
 
 
-@pytest.mark.soak
-def test_twelve_items_of_every_kind(place: Place) -> None:
-    """Passes, a lie, a hopeless item, edits of list and PRD, a break that is mended, three at a time."""
-    world = Backlog(
+def twelve_items(place: Place) -> Backlog:
+    return Backlog(
         place,
         item("F-1", priority=0), item("F-2", "F-1"), item("F-3", "F-1"), item("F-4", "F-2", "F-3"),
         item("BREAK-1", "F-1"), item("BOTH-1"), item("BOTH-2"), item("LIE-1", cap=1), item("NO-1", cap=2),
         item("F-9", "NO-1"), item("EDIT-1"),
         item("PRD-1", verification=[], prd_reference={"file": "PRD-1.md"}),
     )  # fmt: skip
-    done = world.run("--parallel", "3", "--max-iterations", "2", limit=1200)
-    assert done.code == 3, done.err
+
+
+def holds_the_story(world: Backlog) -> None:
     found = world.statuses()
     passing = {"F-1", "F-2", "F-3", "F-4", "BREAK-1", "BOTH-1", "BOTH-2"}
     assert {name for name, status in found.items() if status == "PASSING"} == passing
-    assert {name for name, status in found.items() if status == "BLOCKED"} == {
-        "LIE-1",
-        "NO-1",
-        "EDIT-1",
-        "PRD-1",
-    }
-    assert any(one.get("culprit") for one in world.items()["F-1"]["attempts"])
+    blocked = {"LIE-1", "NO-1", "EDIT-1", "PRD-1"}
+    assert {name for name, status in found.items() if status == "BLOCKED"} == blocked
+    culprits = [one["culprit"] for one in world.items()["F-1"]["attempts"] if one.get("culprit")]
+    assert culprits, "who broke F-1 is named"
+    assert "BREAK-1" in world.place.git("log", "-1", "--format=%s", culprits[0])
+    for name in ("LIE-1", "NO-1"):
+        counted = [one for one in world.items()[name]["attempts"] if one.get("counted", True)]
+        assert len(counted) == world.items()[name]["ralph_loop"]["max_iterations"]
+    subjects = [one.partition(":")[0] for one in world.commits()]
+    assert sorted(subjects) == sorted([*passing, "F-1"]), "one commit a pass; F-1 passed twice"
     assert world.ralph("validate").code == 0
+
+
+@pytest.mark.soak
+def test_twelve_items_of_every_kind(place: Place) -> None:
+    """Passes, a lie, a hopeless item, edits of list and PRD, a break that is mended, three at a time."""
+    world = twelve_items(place)
+    done = world.run("--parallel", "3", "--max-iterations", "2", limit=1200)
+    assert done.code == 3, done.err
+    holds_the_story(world)
+
+
+@pytest.mark.soak
+def test_twelve_items_in_the_background_with_kills(place: Place) -> None:
+    """The same story by the worker, three at a time: the run is killed with -9 in three places, once together
+    with the worker; each time it goes on, and in the end nothing is missing, doubled or counted twice."""
+    world = twelve_items(place)
+    begun = world.run("-d", "--parallel", "3", "--max-iterations", "2")
+    assert begun.code == 0, begun.err
+
+    def recorded() -> int:
+        return sum(len(one["attempts"]) for one in world.items().values())
+
+    for number in range(3):
+        before = recorded()
+        _await(lambda before=before: recorded() > before, limit=600)
+        _await(lambda: "at work, pid " in world.ralph("list").out)
+        os.kill(int(world.ralph("list").out.split("at work, pid ")[1].split(";")[0]), signal.SIGKILL)
+        if number == 1:
+            found = json.loads(place.ralph("worker", "status", "--json").out)
+            os.kill(found["pid"], signal.SIGKILL)
+            assert place.ralph("worker", "start").code == 0
+    _await(lambda: world.ralph("next").code == 6 and "at work" not in world.ralph("list").out, limit=1200)
+    holds_the_story(world)
+    loops = [one["loop"] for row in world.items().values() for one in row["attempts"] if "loop" in one]
+    assert len(loops) == len(set(loops)), "no loop was recorded twice"
+    assert not place.git("for-each-ref", "refs/heads/ralph/").count("\n") > 1
+    place.ralph("worker", "stop")
+    place.no_process_left(grace=10)

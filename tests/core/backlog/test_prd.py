@@ -8,6 +8,7 @@ import pytest
 
 from ralph.core.backlog.items import PrdLink
 from ralph.core.backlog.prd import constraint_command, link_problem, read_prd
+from ralph.core.criterion.find_commands import item_command
 
 MARKDOWN = """---
 feature_id: BUG-LED-12
@@ -87,3 +88,22 @@ def test_stale_references() -> None:
     assert link_problem(made, PrdLink("x", "1.1.0"))
     assert link_problem(made, PrdLink("x", "", "2026-01-01"))
     assert not link_problem(made, PrdLink("x", "1.2.0", "2026-02-01"))
+
+
+@pytest.mark.parametrize(
+    ("span", "taken"),
+    [
+        ("test -e login", True), ("grep -q 'foo(' src/a.c", True), ("diff a.txt b.txt", True),
+        ("test results", False), ("grep", False), ("diff view", False), ("login.py", False),
+    ],
+)  # fmt: skip
+def test_commands_among_the_code_of_a_criterion(span: str, taken: bool) -> None:
+    """A code span that is a command is a check of the item; a name or words in one are not."""
+    prd = read_prd(json.dumps({"acceptance_criteria": [f"AC-1: `{span}` is as wanted"]}), "p.json")
+    assert prd.commands == ((span,) if taken else ())
+
+
+@pytest.mark.parametrize("run", ["/usr/bin/python3 -m unittest -q", "grep -q 'foo(' a.c", "a && b"])
+def test_no_verification_command_is_refused_for_its_looks(run: str) -> None:
+    """What an item says is its command is one: by an absolute path, or with a lone parenthesis in quotes."""
+    assert not item_command(run, "the list").rejected

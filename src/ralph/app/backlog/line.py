@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Mapping
 
 import msgspec
 
+from ralph.errors import RalphError
 from ralph.shell.backlog.folders import FOLDERS, NAME
+from ralph.shell.state.directory import config_dir
 
 
 class _StatusOnly(msgspec.Struct):
@@ -18,11 +21,14 @@ class _ListOnly(msgspec.Struct):
     items: list[_StatusOnly] = []
 
 
-def backlog_line(top: str | None) -> str:
-    """How many items pass; "" without a backlog in one of its usual places, or with one that is torn."""
-    for folder in FOLDERS if top else ():
+def backlog_line(top: str | None, cwd: str, env: Mapping[str, str]) -> str:
+    """How many items pass; "" without a backlog, or with one that is torn."""
+    if top is None:
+        return ""
+    named = _named_file(top, cwd, env)
+    for path in (named,) if named else tuple(os.path.join(folder, NAME) for folder in FOLDERS):
         try:
-            with open(os.path.join(top or "", folder, NAME), "rb") as file:
+            with open(os.path.join(top, path), "rb") as file:
                 found = msgspec.json.decode(file.read().removeprefix(b"\xef\xbb\xbf"), type=_ListOnly)
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
             continue
@@ -31,3 +37,25 @@ def backlog_line(top: str | None) -> str:
         blocked = f", {counts['BLOCKED']} blocked" if counts["BLOCKED"] else ""
         return f"backlog: {counts['PASSING']} of {total} passing{blocked}" if found.items else ""
     return ""
+
+
+def _named_file(top: str, cwd: str, env: Mapping[str, str]) -> str:
+    """What `[backlog] file` says; the settings are read only where one of their files speaks of a backlog."""
+    files = [os.path.join(folder, name) for folder in {top, cwd} for name in ("ralph.toml", "pyproject.toml")]
+    files.append(os.path.join(config_dir(env), "config.toml"))
+    if not any(map(_names_backlog, files)):
+        return ""
+    from ralph.app.backlog.desk import open_desk
+
+    try:
+        return open_desk(cwd, env).settings.backlog.file
+    except RalphError:
+        return ""
+
+
+def _names_backlog(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return b"backlog" in file.read(1 << 20)
+    except OSError:
+        return False

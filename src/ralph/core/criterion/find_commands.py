@@ -170,7 +170,13 @@ def is_command(text: str) -> bool:
     """Is a code span a command, and not a name or a value?"""
     first = next(iter(text.split()), "")
     known = bool(sort_command(text).kind or why_dangerous(text) or why_degenerate(text))
+    if first in _LOOKING:  # these are words too
+        return _OPERAND.search(text) is not None
     return known or first.startswith("./") or (" " in text and first in _PROGRAMS)
+
+
+_LOOKING = frozenset({"test", "[", "grep", "diff", "cmp", "jq"})
+_OPERAND = re.compile(r"\s(?:-\w|[\w./]*[./]\w)|\s['\"]")
 
 
 _PROGRAMS = frozenset(

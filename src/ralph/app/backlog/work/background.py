@@ -35,7 +35,7 @@ class OrderedRun(Struct, frozen=True):
     log: str
 
 
-def order_run(desk: Desk, request: RunRequest, words: tuple[str, ...]) -> OrderedRun:
+def order_run(desk: Desk, request: RunRequest, words: tuple[str, ...], cwd: str) -> OrderedRun:
     """Whatever would refuse the first item refuses the order; from then on it needs nobody."""
     path = order_path(desk.root, desk.place)
     desk.hold_for_run().release()
@@ -52,7 +52,7 @@ def order_run(desk: Desk, request: RunRequest, words: tuple[str, ...]) -> Ordere
         step = "ralph backlog next --explain"
         raise NothingToDo("there is nothing to work on", code="E-BACKLOG-NOTHING", why=why, next=step)
     stream = backlog_stream(desk.place.key)
-    made = RunOrder(desk.place.top, words, stream, env, needs, _attempts_of_runs(desk))
+    made = RunOrder(cwd, words, stream, env, needs, _attempts_of_runs(desk))
     put_order(path, made)
     pid = start_order(desk.root, made, desk.env).pid
     start_worker(desk.env)

@@ -22,7 +22,7 @@ from ralph.app.start import Prepared, Started, StartRequest
 from ralph.core.backlog.items import BacklogItem, FeatureList
 from ralph.core.backlog.select import nothing_words, why_not
 from ralph.errors import NothingToDo, SetupError, UserError
-from ralph.shell.git.project import Project, find_project
+from ralph.shell.git.project import Project, find_project, name_some, uncommitted_paths
 
 
 class RunRequest(Struct, frozen=True, kw_only=True):
@@ -103,6 +103,7 @@ class _BacklogRun:
             self.hands.say(f"{one.item}: {one.words}")
         choose(self.desk, opened, 1)
         require_approval(self.desk, opened.found)
+        self._tell_ground()
         done = self.request.done + self._finish_open()
         while not self.summary.stopped and (not self.request.max_items or done < self.request.max_items):
             most = self.request.parallel
@@ -120,6 +121,16 @@ class _BacklogRun:
         if self.request.max_items != 1 and not self.summary.stopped:
             self._verify_again(None)
         return self.summary
+
+    def _tell_ground(self) -> None:
+        """On which branch it begins, and what of the user's no item sees."""
+        project = find_project(self.desk.place.top)
+        branch = (project.branch or "no branch").removeprefix("refs/heads/")
+        self.hands.say(f"on {branch}, results go to {self.summary.branch}")
+        paths = [path for path in uncommitted_paths(project) if path != self.desk.place.inside]
+        if paths:
+            count = f"{len(paths)} uncommitted file{'s' if len(paths) > 1 else ''}"
+            self.hands.say(f"warning: {count}, which no item sees: {name_some(paths)}")
 
     def _finish_open(self) -> int:
         """Attempts that were begun and not recorded, because a runner was stopped; how many count."""

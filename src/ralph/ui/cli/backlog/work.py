@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from typing import Any
@@ -60,7 +61,7 @@ def run(**given: Any) -> int:
         item=given["item"], max_items=most, parallel=given["parallel"], start=start, done=done
     )
     if given["detach"] and not given["hosted"]:  # its words may hold -d in any spelling
-        return _detach(desk, request)
+        return _detach(desk, request, given["harness_dir"])
     if given["hosted"] and not is_ordered(desk):
         return 0  # stopped before it began
     hands = _Hosted(desk) if given["hosted"] else _Hands(desk, given["display"])
@@ -73,8 +74,7 @@ def run(**given: Any) -> int:
         raise
     _end(desk, hosted=given["hosted"])
     print(_headline(summary))
-    passed = [one for one in summary.recorded if one.result == "PASSED" and one.commit]
-    if passed:
+    if any(one.result == "PASSED" and one.commit != one.base for one in summary.recorded):
         print(f"next: git merge --ff-only {summary.branch}")
     return summary.exit_code
 
@@ -118,18 +118,19 @@ def _approve(desk: Any, *, yes: bool) -> None:
         approve_typed(desk, opened.found)
 
 
-def _detach(desk: Any, request: Any) -> int:
+def _detach(desk: Any, request: Any, harness_dir: str) -> int:
     from ralph.app.backlog.work.background import order_run
 
     words = sys.argv[sys.argv.index("run") + 1 :]
     kept = tuple(word for word in words if word not in ("-d", "--detach"))
-    made = order_run(desk, request, kept)
+    made = order_run(desk, request, kept, os.getcwd())
+    here = f" --harness-dir {shlex.quote(harness_dir)}" if harness_dir else ""
     print(f"working through the backlog in the background, pid {made.pid}")
     for word, line in (
-        ("status", "ralph backlog list"),
+        ("status", f"ralph backlog list{here}"),
         ("loops", "ralph status"),
         ("log", f"tail -f {made.log}"),
-        ("stop", "ralph backlog stop"),
+        ("stop", f"ralph backlog stop{here}"),
     ):
         print(f"  {word:<7} {line}")
     return 0

@@ -106,7 +106,7 @@ def _print_table(rows: list[ListRow], counts: Counter[str], more: int, repo: str
 def _print_backlog(repo: str | None) -> None:
     from ralph.app.backlog.line import backlog_line
 
-    line = backlog_line(repo)
+    line = backlog_line(repo, os.getcwd(), os.environ)
     if line:
         print(f"{line}  (ralph backlog list)")
 
