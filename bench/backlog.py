@@ -8,11 +8,16 @@ that no check runs in between and what is left is the length of the list.
 import json
 import os
 import subprocess
+import time
 from itertools import pairwise
 
 from measuring import Line, interleaved, median, quiet
 from sample import PYTHON, RALPH, Place, place, write_file
 
+from ralph.app.backlog.criteria import lasting_commands
+from ralph.app.backlog.desk import choose, open_desk
+from ralph.core.backlog.changes import BacklogFact
+from ralph.core.toolchains.kinds import could_affect_gate
 from ralph.shell.journal.open import read_journal
 
 PART = "backlog"
@@ -55,7 +60,10 @@ def measure(quick: bool) -> list[Line]:
             for words, seconds in zip(commands[1:], taken, strict=True)
         ]
         below, above = interleaved(2 if quick else 5, lambda: _between(small), lambda: _between(large))
-    return [*lines, _line(f"an item of a run, {MANY:,} items", median(below), median(above), MORE)]
+        lines.append(_line(f"between two items of a run, {MANY:,}", median(below), median(above), MORE))
+        few, many = _Keeping(small), _Keeping(large)
+        below, above = interleaved(rounds, few.seconds, many.seconds)
+    return [*lines, _line(f"of it processor time, {MANY:,}", median(below), median(above), MORE)]
 
 
 def _line(what: str, floor: float, ralph: float, aim: float) -> Line:
@@ -75,6 +83,27 @@ def _seconds(here: Place, words: list[str]) -> float:
     if done.returncode:
         raise SystemExit(f"ralph backlog {words[0]} ended with {done.returncode}")
     return used.ru_utime + used.ru_stime
+
+
+class _Keeping:
+    """What a run does with its list for each item: select, two facts, the file, what may have broken."""
+
+    def __init__(self, here: Place) -> None:
+        self.desk = open_desk(here.repo, here.env)
+        self.seconds()  # where its items are in the file
+
+    def seconds(self) -> float:
+        began = time.process_time()
+        item = choose(self.desk, self.desk.read(), 1).first
+        if item is None:
+            raise SystemExit("the backlog has no next item")
+        attempt = {"run_id": "bench", "timestamp": "2026-01-07T19:30:00Z", "result": "IN_PROGRESS"}
+        self.desk.commit(BacklogFact(deed="started", item=item.id, by="ralph", loop="bench"))
+        self.desk.commit(BacklogFact(deed="attempt", item=item.id, by="ralph", attempt=attempt))
+        passing = [one for one in self.desk.read().found.items if one.status == "PASSING"]
+        commands = {run for _, runs in lasting_commands(self.desk, None, "", passing) for run in runs}
+        sum(could_affect_gate(run, ".", ["made.data"]) for run in commands)
+        return time.process_time() - began
 
 
 def _between(here: Place) -> float:

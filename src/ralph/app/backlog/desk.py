@@ -119,13 +119,9 @@ def add_items(desk: Desk, raws: list[dict[str, Any]]) -> None:
                     next=f"ralph backlog show {name}",
                 )
             known.add(name)
-        usual: dict[str, Any] = {
-            "status": "FAILING",
-            "attempts": [],
-            "override_reason": None,
-            "created_at": iso_time(),
-        }
-        made = tuple(raw | {key: value for key, value in usual.items() if key not in raw} for raw in raws)
+        usual: dict[str, Any] = {"status": "FAILING", "attempts": [], "override_reason": None}
+        usual["created_at"] = iso_time()
+        made = tuple(raw | {key: usual[key] for key in usual if key not in raw} for raw in raws)
         opened.commit(BacklogFact(deed="added", added=made))
 
 

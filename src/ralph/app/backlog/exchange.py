@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ralph.app.backlog.change import current
 from ralph.app.backlog.desk import Desk, add_items
 from ralph.core.backlog.convert import ImportedItems, export_items, import_items
 from ralph.core.backlog.graph import mermaid, svg
-from ralph.core.backlog.prd import prd_schema
-from ralph.core.backlog.read_list import list_schema
 from ralph.errors import UserError
 
 MAX_BYTES = 32 << 20
@@ -29,10 +25,6 @@ def import_file(desk: Desk, path: str) -> ImportedItems:
     if taken.items:
         add_items(desk, list(taken.items))
     return taken
-
-
-def schema_of(what: str) -> dict[str, Any]:
-    return prd_schema() if what == "prd" else list_schema()
 
 
 def export_text(desk: Desk, form: str) -> str:

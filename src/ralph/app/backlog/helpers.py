@@ -205,13 +205,9 @@ def validate(desk: Desk, name: str, *, strict: bool, status: str = "") -> Helper
         problems += [Problem("WARNING", "edited_by_hand", one.item, one.words) for one in opened.notes]
         prds = prd_files(desk.place)
         problems += check_links(found, prds, lambda file: read_prd_file(desk.place, file, desk.prds))[1]
+        words = "'{}' is enabled, and nothing proves it"
         problems += [
-            Problem(
-                "WARNING",
-                "needs_criterion",
-                found.pointer(one.id),
-                f"'{one.id}' is enabled, and nothing proves it",
-            )
+            Problem("WARNING", "needs_criterion", found.pointer(one.id), words.format(one.id))
             for one in found.items
             if one.enabled and one.status not in DONE and lacks_criterion(desk, one)
         ]

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 
 import msgspec
 
 from ralph.errors import RalphError
 from ralph.shell.backlog.folders import FOLDERS, NAME
 from ralph.shell.state.directory import config_dir
+
+_TABLE = re.compile(rb"^\s*(?:\[\s*(?:tool\.ralph\.)?)?backlog\b", re.MULTILINE)
 
 
 class _StatusOnly(msgspec.Struct):
@@ -43,19 +47,11 @@ def _named_file(top: str, cwd: str, env: Mapping[str, str]) -> str:
     """What `[backlog] file` says; the settings are read only where one of their files speaks of a backlog."""
     files = [os.path.join(folder, name) for folder in {top, cwd} for name in ("ralph.toml", "pyproject.toml")]
     files.append(os.path.join(config_dir(env), "config.toml"))
-    if not any(map(_names_backlog, files)):
-        return ""
-    from ralph.app.backlog.desk import open_desk
-
     try:
-        return open_desk(cwd, env).settings.backlog.file
-    except RalphError:
-        return ""
+        if any(_TABLE.search(Path(path).read_bytes()) for path in files if os.path.isfile(path)):
+            from ralph.app.backlog.desk import open_desk
 
-
-def _names_backlog(path: str) -> bool:
-    try:
-        with open(path, "rb") as file:
-            return b"backlog" in file.read(1 << 20)
-    except OSError:
-        return False
+            return open_desk(cwd, env).settings.backlog.file
+    except (OSError, RalphError):
+        pass
+    return ""

@@ -79,15 +79,13 @@ def report_markdown(made: dict[str, Any]) -> str:
     for one in made["log"]:
         head = f"### {one['number']:03d} {one['at']} {one['deed']} {one['item']}"
         lines += [head, "", f"by {one['by']}"]
-        lines += [f"{name}: {one[key]}" for name, key in _SHOWN if one[key]]
+        told = {
+            "result": "result",
+            "run_id": "run id",
+            "status": "status",
+            "words": "reason",
+            "commit": "commit",
+        }
+        lines += [f"{name}: {one[key]}" for key, name in told.items() if one[key]]
         lines.append("")
     return "\n".join(lines)
-
-
-_SHOWN = (
-    ("result", "result"),
-    ("run id", "run_id"),
-    ("status", "status"),
-    ("reason", "words"),
-    ("commit", "commit"),
-)

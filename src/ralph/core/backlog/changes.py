@@ -117,11 +117,8 @@ def check_fact(fact: BacklogFact, old: ItemState | None) -> None:
         )
     if fact.status is not None and fact.status != old.status:
         _check_transition(fact, old)
-    if (
-        fact.iteration is not None
-        and fact.iteration < old.iteration
-        and (fact.by != "user" or not fact.reason)
-    ):
+    back = fact.iteration is not None and fact.iteration < old.iteration
+    if back and (fact.by != "user" or not fact.reason):
         raise UserError(
             "a reset is a person's, with a reason",
             code="E-BACKLOG-MISSING-OVERRIDE-REASON",

@@ -31,8 +31,8 @@ def select(
     `lacks` tells whether nothing could prove an item; with `most` it is asked until so many are eligible."""
     passed: dict[str, str] = {}
     eligible: list[BacklogItem] = []
-    tried = [item for item in found.items if item.status == "FAILING"] if most else found.items
-    for item in sorted(tried, key=lambda one: one.order):
+    open_ones = (one for one in found.items if one.status == "FAILING" and one.loop.enabled)
+    for item in sorted(open_ones if most else found.items, key=lambda one: one.order):
         if most and len(eligible) == most:
             break
         if why := why_not(item, found.by_id) or (NO_CRITERION if lacks(item) else ""):

@@ -19,6 +19,7 @@ from ralph.app.backlog.work.branch import base_for_item, branch_of, changed_path
 from ralph.app.backlog.work.outcome import Recorded, begun_loops, record_loop
 from ralph.app.backlog.work.ratchet import Regression, check_passing
 from ralph.app.start import Prepared, Started, StartRequest
+from ralph.app.words.format import plural
 from ralph.core.backlog.items import BacklogItem, FeatureList
 from ralph.core.backlog.select import nothing_words, why_not
 from ralph.errors import NothingToDo, SetupError, UserError
@@ -129,7 +130,7 @@ class _BacklogRun:
         self.hands.say(f"on {branch}, results go to {self.summary.branch}")
         paths = [path for path in uncommitted_paths(project) if path != self.desk.place.inside]
         if paths:
-            count = f"{len(paths)} uncommitted file{'s' if len(paths) > 1 else ''}"
+            count = plural(len(paths), "uncommitted file")
             self.hands.say(f"warning: {count}, which no item sees: {name_some(paths)}")
 
     def _finish_open(self) -> int:
@@ -220,10 +221,8 @@ class _BacklogRun:
         self.hands.say(made.words)
         if made.result == "OPEN":
             self.summary.stopped = True
-        elif made.outcome == "broken":
-            self.summary.skipped[item.id] = made.words
-        elif made.question:
-            self.summary.skipped[item.id] = made.question
+        elif why := made.words if made.outcome == "broken" else made.question:
+            self.summary.skipped[item.id] = why
         elif made.commit and made.commit != made.base:
             self._verify_again(changed_paths(project, made.base, made.commit), leave_out=(item.id,))
 

@@ -95,9 +95,10 @@ def schema(what: str) -> int:
     Example:
       ralph backlog schema prd > .ralph/prd/schema.json
     """
-    from ralph.app.backlog.exchange import schema_of
+    from ralph.core.backlog.prd import prd_schema
+    from ralph.core.backlog.read_list import list_schema
 
-    print_json(schema_of(what), indent=2)
+    print_json(prd_schema() if what == "prd" else list_schema(), indent=2)
     return 0
 
 

@@ -53,12 +53,8 @@ def print_json(body: Any, indent: int = 0) -> None:
 
 
 _S3_NAMES = {
-    "none": "failed_to_load_feature_list",
-    "invalid": "failed_to_load_feature_list",
-    "read": "failed_to_load_feature_list",
-    "large": "failed_to_load_feature_list",
-    "write": "failed_to_save_feature_list",
-    "moved": "failed_to_save_feature_list",
+    **dict.fromkeys(("none", "invalid", "read", "large"), "failed_to_load_feature_list"),
+    **dict.fromkeys(("write", "moved"), "failed_to_save_feature_list"),
 }
 _SOFT = frozenset({"item_not_found", "invalid_attempt_data", "failed_to_save_feature_list"})
 

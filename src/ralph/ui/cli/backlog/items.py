@@ -159,9 +159,7 @@ def _fields(function: Any) -> Any:
 
 
 _KEYS = {
-    "title": "title",
-    "description": "description",
-    "priority": "priority",
+    **{name: name for name in ("title", "description", "priority")},
     "acceptance": "acceptance_criteria",
     "verify": "verification",
     "after": "dependencies",

@@ -44,7 +44,7 @@ def run(**given: Any) -> int:
         os.chdir(given["hosted"])
     desk = desk_of(given["harness_dir"])
     _approve(desk, yes=given["yes"] or bool(given["hosted"]))
-    from ralph.app.backlog.work.background import done_before, is_ordered
+    from ralph.app.backlog.work.background import done_before, end_order, is_ordered
     from ralph.app.backlog.work.run import RunRequest, run_backlog
     from ralph.app.start import StartRequest
 
@@ -67,24 +67,16 @@ def run(**given: Any) -> int:
     hands = _Hosted(desk) if given["hosted"] else _Hands(desk, given["display"])
     try:
         summary = run_backlog(desk, request, hands)
-    except Busy:
-        raise  # another process works on the order
-    except RalphError:
-        _end(desk, hosted=given["hosted"])
+    except RalphError as error:
+        if given["hosted"] and not isinstance(error, Busy):  # else another process works on the order
+            end_order(desk)
         raise
-    _end(desk, hosted=given["hosted"])
+    if given["hosted"]:  # what was ordered has been done: nobody starts it again
+        end_order(desk)
     print(_headline(summary))
     if any(one.result == "PASSED" and one.commit != one.base for one in summary.recorded):
         print(f"next: git merge --ff-only {summary.branch}")
     return summary.exit_code
-
-
-def _end(desk: Any, *, hosted: str) -> None:
-    """What was ordered has been done, or cannot be: nobody starts it again."""
-    if hosted:
-        from ralph.app.backlog.work.background import end_order
-
-        end_order(desk)
 
 
 def _headline(summary: Any) -> str:
@@ -213,21 +205,15 @@ class _Hosted(_Hands):
         super().__init__(desk, "none")
 
     def drive(self, started: Any, prepared: Any) -> None:  # noqa: ARG002 - its screen is not here
-        self._host(started.name, started.stint)
-        self._wait([started.name])
+        self._host([started.name], started.stint)
 
     def resume(self, names: list[str]) -> None:
-        for name in names:
-            self._host(name, None)
-        self._wait(names)
+        self._host(names, None)
 
-    def _host(self, name: str, stint: Any) -> None:
-        from ralph.app.backlog.work.hosted import host_loop
+    def _host(self, names: list[str], stint: Any) -> None:
+        from ralph.app.backlog.work.hosted import host_loop, wait_for_loops
 
         places = self._desk.settings.places
-        host_loop(name, self._desk.env, stint, places.max_loops, places.max_loops_machine)
-
-    def _wait(self, names: list[str]) -> None:
-        from ralph.app.backlog.work.hosted import wait_for_loops
-
+        for name in names:
+            host_loop(name, self._desk.env, stint, places.max_loops, places.max_loops_machine)
         wait_for_loops(names, self._desk.env)
