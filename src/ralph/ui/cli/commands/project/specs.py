@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ralph.app.words.format import plural, safe, table
-from ralph.errors import NeedsHuman
+from ralph.errors import NeedsHuman, RalphError
 from ralph.ui.cli.loop_options import pick_options, pick_settings, typed_settings
 
 if TYPE_CHECKING:
@@ -127,10 +127,16 @@ def refine(**given: Any) -> int:
         if not as_json:
             _show_proposal(one)
     made = [one for one in refined if one.said is not None and (one.said.edits or one.said.questions)]
-    path = write_proposal(refining, made) if made else ""
+    path, lost = "", None
+    try:
+        path = write_proposal(refining, made) if made else ""
+    except RalphError as trouble:  # what was paid for is shown all the same
+        lost = trouble
     ask = on_terminal() and not as_json
     applied = [one.path for one in made if _apply(refining, one, yes=given["yes"], ask=ask)]
-    patch = any(one.said.edits and one.path not in applied for one in made if one.said is not None)
+    patch = bool(path) and any(
+        one.said.edits and one.path not in applied for one in made if one.said is not None
+    )
     top = refining.files.top
     but = "".join(f" --exclude={quote(one)}" for one in applied)
     how = f"git -C {quote(top)} apply{but} {quote(os.path.join(top, path))}" if patch else ""
@@ -138,6 +144,8 @@ def refine(**given: Any) -> int:
         print(json.dumps(_plain_refined(refining, refined, spend, applied, path, how), ensure_ascii=False))
     else:
         _show_end(refined, spend, applied, path, how)
+    if lost is not None:
+        raise lost
     return 1 if any(one.trouble for one in refined) or refining.files.skipped else 0
 
 
