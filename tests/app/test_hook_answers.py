@@ -205,7 +205,7 @@ ADDED = {
         "line 3 of longer.py",
     ),
     "marks.py": (
-        'T = "t"\ndef f(c, i):\n    m = ",".join("?" * 2)\n    c.execute(f"SELECT a FROM {T} WHERE n={m}", i)\n',
+        'T = "t"\ndef f(c, i):\n    m = ",".join("?" * 2)\n    c.execute(f"SELECT a FROM {T} IN {m}", i)\n',
         "",
     ),
     "fine.py": (
