@@ -27,8 +27,8 @@ def order(agent: str = "claude", **fields: object) -> Order:
 
 def context(**fields: object) -> CallContext:
     given = {"scratch": "/call/given", "tmp": "/tmp", "token": "11111111-2222-4333-8444-000000000000"}
-    environ = fields.pop("environ", USER)
-    return CallContext("ralph-x-12345678", 3, 4, "/repo", "/call/prompt.md", environ, **{**given, **fields})
+    environ, workspace = fields.pop("environ", USER), fields.pop("workspace", "/repo")
+    return CallContext("ralph-x-12345678", 3, 4, workspace, "/call/prompt.md", environ, **{**given, **fields})
 
 
 def cases() -> list[tuple[str, str]]:

@@ -8,6 +8,7 @@ from streamkit import CLIS, context, order
 from ralph.agents import load
 from ralph.core.model.agent import AgentSession
 from ralph.core.model.gate import Criterion, Gate
+from ralph.errors import SetupError
 
 BYPASS = {
     "claude": "--dangerously-skip-permissions",
@@ -238,3 +239,29 @@ def test_without_a_box_claude_starts_no_program_of_the_project():
     assert "--strict-mcp-config" in words
     assert '{"disableAllHooks":true}' in words
     assert "--strict-mcp-config" not in launched("claude").argv
+
+
+@pytest.mark.parametrize("cli", ["gemini", "qwen"])
+def test_without_a_box_no_server_of_the_project_is_started(cli):
+    """An allow-list that names none of them; in a box all of them may run."""
+    servers = "--allowed-mcp-server-names none"
+    assert servers in " ".join(launched(cli, boxed=False).argv)
+    assert servers not in " ".join(launched(cli).argv)
+
+
+def test_without_a_box_qwen_runs_no_hooks():
+    """By settings that stand over the project's."""
+    boxed, free = (json.loads(*launched("qwen", boxed=one).files.values()) for one in (True, False))
+    assert ("disableAllHooks" in boxed, free["disableAllHooks"]) == (False, True)
+
+
+@pytest.mark.parametrize("text", ['{"hooks": {}}', '// x\n{"hooksConfig": {"enabled": true}}', "{torn"])
+def test_without_a_box_hooks_of_the_project_are_refused_for_gemini(tmp_path, text):
+    """A project can turn them on over the user's settings, so there is no other way to keep them off."""
+    (tmp_path / ".gemini").mkdir()
+    (tmp_path / ".gemini" / "settings.json").write_text('{"ui": {"theme": "x"}}')
+    assert launched("gemini", boxed=False, workspace=str(tmp_path)).argv
+    (tmp_path / ".gemini" / "settings.json").write_text(text)
+    with pytest.raises(SetupError, match="has hooks of gemini"):
+        launched("gemini", boxed=False, workspace=str(tmp_path))
+    assert launched("gemini", workspace=str(tmp_path)).argv

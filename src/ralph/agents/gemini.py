@@ -42,6 +42,7 @@ from ralph.agents._kit.programs import read_relaxed
 from ralph.agents._kit.stream import Account, Format
 from ralph.core.model.agent import FaultKind
 from ralph.core.model.order import Order
+from ralph.errors import SetupError
 
 CLI = Cli(
     name="gemini",
@@ -93,6 +94,8 @@ def launch(order: Order, call: CallContext) -> Launch:
         allowed = [f"run_shell_command({run})" for run in cli_.visible_checks(order)]
         for tool in (*allowed, *cli_.setting_lines(order.agent.settings, "allow")):
             argv += ["--allowed-tools", tool]
+        argv += cli_.NO_SERVERS
+        _refuse_hooks(os.path.join(call.workspace, order.prefix))
     theirs = [os.path.join(folder, "settings.json") for folder in cli_.folders(CLI, call.environ)]
     known = _read(theirs[0]) if theirs else {}
     settings = _merge_settings(known, _settings(order, call, known))
@@ -112,6 +115,18 @@ def _settings(order: Order, call: CallContext, known: Fields) -> dict[str, Any]:
     if "max_turns" in order.agent.settings:
         settings["model"] = {"maxSessionTurns": int(order.agent.settings["max_turns"])}
     return settings
+
+
+def _refuse_hooks(folder: str) -> None:
+    """A project's hooks are its own programs, and it can turn them on over the user's settings."""
+    path = os.path.join(folder, ".gemini", "settings.json")
+    if os.path.lexists(path) and not {"hooks", "hooksConfig"}.isdisjoint(_read(path) or {"hooks": "unread"}):
+        raise SetupError(
+            'the project has hooks of gemini (".gemini/settings.json"), and no sandbox holds here',
+            code="E-AGENT-HOOKS",
+            why="they would run with your own rights; expected a sandbox, or a project without them",
+            next="ralph doctor",
+        )
 
 
 def _read(path: str) -> Fields:

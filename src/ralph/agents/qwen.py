@@ -76,6 +76,7 @@ def launch(order: Order, call: CallContext) -> Launch:
             argv += ["--allowed-tools", f"run_shell_command({run})"]
         for tool in cli_.setting_lines(order.agent.settings, "allow"):
             argv += ["--allowed-tools", tool]
+        argv += cli_.NO_SERVERS
     if call.environ.get("OPENAI_API_KEY"):
         argv += ["--auth-type", "openai"]
     if call.session:
@@ -89,7 +90,8 @@ def launch(order: Order, call: CallContext) -> Launch:
         call,
         *argv,
         env={"QWEN_CODE_SYSTEM_SETTINGS_PATH": path},
-        files={path: json.dumps(_SETTINGS)},
+        # A project's hooks are its own programs: without a box nothing would hold them.
+        files={path: json.dumps(_SETTINGS if call.boxed else {**_SETTINGS, "disableAllHooks": True})},
     )
 
 

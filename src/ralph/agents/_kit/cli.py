@@ -20,6 +20,9 @@ from ralph.agents._kit.stream import Format, StreamParser
 from ralph.core.model.agent import AgentSession
 from ralph.core.model.order import Order
 
+# Of Gemini CLI and its kin, without a box: no MCP server has this name, so none of the project's is started.
+NO_SERVERS = ("--allowed-mcp-server-names", "none")
+
 
 class Cli(Struct, frozen=True, kw_only=True):
     """One coding CLI as data."""
