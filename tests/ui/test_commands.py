@@ -1,5 +1,6 @@
 """The reading commands and the error boundary, as a user meets them."""
 
+import errno
 import json
 import os
 import re
@@ -26,6 +27,7 @@ from ralph.core.views.summary import GateLine
 from ralph.errors import EXIT_CODES
 from ralph.shell.state import blobs
 from ralph.shell.state.locks import acquire, this_process
+from ralph.ui.cli.main import _machine_error
 from ralph.ui.cli.tree import cli, command_groups, commands
 
 NAME = "fix-auth-7f3a91c2"
@@ -587,3 +589,11 @@ def test_a_terminal_without_these_characters_still_shows_a_screen(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, check=True)
     assert done.stdout == b'+ done 2>1 red #. "word" ~ ?\n'
+
+
+def test_want_of_memory_or_processes_is_no_bug_of_ralph():
+    """It is the machine's, with its own code and a next step; whatever else is not known stays a bug."""
+    named = [_machine_error(MemoryError()), _machine_error(RuntimeError("can't start new thread"))]
+    assert [(one.code, one.exit_code) for one in named] == [("E-MEMORY", 4), ("E-PROCESSES", 4)]
+    for other in (OSError(errno.ENOTTY, "odd"), RuntimeError("odd")):
+        assert _machine_error(other) is None

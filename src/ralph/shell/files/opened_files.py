@@ -32,7 +32,7 @@ class OpenedFiles:
         self._thread: threading.Thread | None = None
         try:
             self._begin()
-        except (OSError, AttributeError) as error:  # no inotify here, or none to spare
+        except (OSError, AttributeError, RuntimeError) as error:  # no inotify or no thread, or none to spare
             self.lost = f"opened files could not be watched ({error})"
 
     def _begin(self) -> None:
@@ -48,8 +48,9 @@ class OpenedFiles:
                 self.lost = "there are more folders than can be watched"
                 break
             self._folders[watch] = "" if below == "." else f"{below}/"
-        self._thread = threading.Thread(target=self._listen, daemon=True)
-        self._thread.start()
+        thread = threading.Thread(target=self._listen, daemon=True)
+        thread.start()
+        self._thread = thread
 
     def _listen(self) -> None:
         poll = select.poll()

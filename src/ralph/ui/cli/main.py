@@ -5,6 +5,7 @@ Commands raise; nothing below this file prints an error or leaves the process by
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
@@ -66,14 +67,14 @@ def _run_guarded(args: list[str]) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)  # click has ended the line with the ^C
         return INTERRUPTED
-    except (OSError, UnicodeEncodeError) as error:
+    except (OSError, UnicodeEncodeError, MemoryError, RuntimeError) as error:
         named = _machine_error(error)
         return _bug(error, args) if named is None else _report_error(named, args)
     except Exception as exc:  # noqa: BLE001 (the boundary: whatever else comes here is our bug)
         return _bug(exc, args)
 
 
-def _machine_error(error: OSError | UnicodeEncodeError) -> RalphError | None:
+def _machine_error(error: Exception) -> RalphError | None:
     """The last net: what the machine lacks is no bug of ours, wherever it was met."""
     from ralph.errors import SetupError, UserError, machine_error
 
@@ -88,6 +89,12 @@ def _machine_error(error: OSError | UnicodeEncodeError) -> RalphError | None:
             next="ralph doctor",
         )
 
+    if isinstance(error, MemoryError):
+        return machine_error(OSError(errno.ENOMEM, ""))
+    if isinstance(error, RuntimeError) and "start new thread" in str(error):
+        return machine_error(OSError(errno.EAGAIN, ""))
+    if not isinstance(error, OSError):
+        return None
     if error.filename is None and not can_write():
         return SetupError(
             "the output could not be written", code="E-OUTPUT", why=str(error), next="ralph status --json"
