@@ -19,7 +19,7 @@ system:
 	@tools/system.sh
 
 # Only `ralph` comes onto PATH: its environment has a pytest and a ruff that are not your project's.
-install: setup
+install:
 	@tools/install.sh "$(PY)" "$(VENV)"
 
 demo: setup

@@ -3,12 +3,14 @@
 set -eu
 python="$1" venv="$2"
 . "$(dirname "$0")/certs.sh"
-uv="$(command -v uv || true)"
-[ -n "$uv" ] || { [ ! -x .venv-uv/bin/uv ] || uv=.venv-uv/bin/uv; }
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "error: Python 3.11 or newer is needed, for example: make install PY=python3.12" >&2; exit 1; }
 bin="${UV_TOOL_BIN_DIR:-${XDG_BIN_HOME:-$HOME/.local/bin}}"
-if [ -n "$uv" ] && UV_COMPILE_BYTECODE=1 UV_TOOL_BIN_DIR="$bin" "$uv" tool install --quiet --force --reinstall-package ralphloop --python "$python" .; then
+. "$(dirname "$0")/uv.sh"
+echo "install: ralph and the packages that it needs (seconds with a warm cache, else half a minute)" >&2
+if UV_COMPILE_BYTECODE=1 UV_TOOL_BIN_DIR="$bin" "$uv" tool install --quiet --force --reinstall-package ralphloop --python "$python" .; then
     how="in an environment of its own"
-else  # no uv, or no way to the package index: the environment of this folder, by a link to its one command
+else  # no way to the package index, for example: the environment of this folder, by a link to its one command
+    [ -x "$venv/bin/ralph" ] || "$(dirname "$0")/setup.sh" "$python" "$venv"
     mkdir -p "$bin"
     ln -sfn "$PWD/$venv/bin/ralph" "$bin/ralph"
     how="as a link to this folder"

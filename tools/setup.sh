@@ -8,14 +8,7 @@ step() { echo "setup $1: $2" >&2; }
 import sys
 raise SystemExit(sys.version_info < (3, 11))
 PY
-uv="$(command -v uv || true)"
-if [ -z "$uv" ]; then
-    [ -x .venv-uv/bin/uv ] || {
-        step 1/4 "uv, which installs the rest, into .venv-uv"
-        "$python" -m venv .venv-uv && .venv-uv/bin/python -m pip install --quiet --disable-pip-version-check uv
-    }
-    uv=.venv-uv/bin/uv
-fi
+. "$(dirname "$0")/uv.sh"
 step 2/4 "an environment of its own in $venv; nothing outside this folder is changed"
 [ -x "$venv/bin/python" ] || "$uv" venv --quiet --python "$python" "$venv"
 step 3/4 "$(grep -c == requirements.lock) packages (seconds with a warm cache, else a minute)"

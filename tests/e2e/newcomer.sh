@@ -16,7 +16,7 @@ git config --global user.email new@example.org
 cd "$clone"
 type_ make install
 PATH="$HOME/.local/bin:$PATH"
-type_ make demo
+type_ ralph demo --pace 0
 man -w ralph >/dev/null 2>&1 || [ -s "$HOME/.local/share/man/man1/ralph.1" ]
 
 mkdir -p "$place/py" && cd "$place/py" && git init -q -b main

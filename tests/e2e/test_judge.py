@@ -101,6 +101,7 @@ def test_a_judge_without_an_answer_blocks_and_a_resume_asks_it_again(place):
     done = place.loop(agent("honest_steps", "1"))
     loop = place.expect(done, "blocked", 3, 3, says="it holds no complete JSON object")
     assert "You were asked this before" in place.prompt(done.all(JudgeStarted)[1].prompt)
+    assert json.loads(place.ralph("report", "--json").out)["best"].startswith("checkpoint 1")
     again = place.ralph("resume", loop.sealed.loop, "--display", "plain")
     place.expect(again, "verified", 0, 4)
     assert len(again.all(AgentStarted)) == 1

@@ -34,7 +34,7 @@ E-LOOPS-STARTING E-MCP-ARGUMENT E-MCP-LIMIT E-SESSION-CONTINUE E-SKILLS-MOVED E-
 E-STATE-NETWORK E-STATE-UNREADABLE
 """,
     "loops": """
-E-CHECK-MADE E-LAND-UNTRACKED E-GIT-KILLED E-LAND-EMPTY E-JOURNAL-LOST E-LAND-EDITED E-LAND-NOT
+E-CHECK-MADE E-LAND-UNTRACKED E-GIT-KILLED E-LAND-EMPTY E-LAND-EDITED E-LAND-NOT
 E-LAND-NOT-FF E-LAND-RED E-LAND-REFUSED E-LAND-UNJUDGED E-LAND-UNPROVEN E-MCP-REVIEW E-PROMPT-GONE
 E-PROMPT-NONE E-REF-MOVED E-RESUME-CHECK E-RESUME-CHECKPOINT E-RESUME-ITEM E-RESUME-LIMITS E-UNDO-REFUSED
 E-WORKSPACE-FILES
@@ -49,6 +49,7 @@ UNRUN = {
     "E-BACKLOG-BUSY": "kills a run that does not end by itself",
     "E-BACKLOG-DIVERGED": "a git merge of two branches of the user's, after a verified item",
     "E-GIT-PARTIAL": "fetches from the remote that the clone came from",
+    "E-JOURNAL-LOST": "moves the records of all loops out of the way",
     "E-JOURNAL-NEWER": "installs a newer Ralph from the package index",
     "E-LOOP-UNHEARD": "wakes a stopped runner: test_plain_faults does it by hand",
     "E-LOOPS-MANY": "pauses a loop at work",
@@ -226,12 +227,12 @@ def test_next_lines_of_errors_that_other_tests_meet(place, tmp_path):
         {line for page in error_pages() if page.code in TOLD[place].split() for line in told(page)}
     )
     with made(place, tmp_path) as (top, env):
-        start = "" if place == "loops" else REPO
+        start = ":" if place == "loops" else f"{REPO}mkdir specs; touch specs/01-x.md verified"
         tried = "\n".join(
             f'(cd "$TOP/repo"; {line}) >"$TOP/out" 2>&1; echo "$?"; cat "$TOP/out" >&2' for line in lines
         )
         done = subprocess.run(
-            ["sh", "-c", f"{SHELL}\n{{ {start} }} >/dev/null\n{tried}"],
+            ["sh", "-c", f"{SHELL}\n{{ {start}\n}} >/dev/null\n{tried}"],
             cwd=top / "repo",
             env=env,
             stdin=subprocess.DEVNULL,
@@ -250,13 +251,19 @@ def told(page) -> list[str]:
     line = page.next or ("ralph version --json" if page.exit_code in (70, None) else "")
     holes = {
         "pid": "$$ # ",
-        "pids": "",
+        "pids": "$(sleep 9 >/dev/null & echo $!)",
         "path": "check.sh",
-        "foreign": "value.txt",
-        "new": "HEAD",
-        "ref": "HEAD",
+        "place": "check.sh",
     }
-    holes |= {"place": "check.sh", "first": "check.sh", "root": "$TOP", "branch": "ralph/verified"}
+    holes |= {"foreign": "value.txt", "new": "HEAD", "ref": "HEAD", "branch": "ralph/verified"}
+    holes |= {
+        "first": "check.sh",
+        "look": "specs",
+        "names": "specs/01-x.md",
+        "paths": "specs/01-x.md",
+        "FOLDER": "specs",
+        "…": "specs",
+    }
     return [re.sub(r"\{([^{}]*)\}", lambda hole: holes.get(hole[1], "verified"), line)] if line else []
 
 

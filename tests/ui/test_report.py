@@ -74,6 +74,16 @@ def test_status_words(tmp_path):
     assert report(tmp_path / "b", Maker().begin()).status == "IN_PROGRESS"
 
 
+def test_best_is_the_green_tree_before_there_is_a_result(tmp_path):
+    """A judge that crashes after all checks passed leaves that tree as the best, and not an earlier one."""
+    waiting = (
+        Maker().begin(red=3).failing().call().gates("fast", "pass", "pass").gates("final", "pass", "pass")
+    )
+    assert waiting.loop.landing.result == ""
+    for folder, maker in (("a", waiting), ("b", making.verified())):
+        assert "checkpoint 2" in json.loads(report_json(report(tmp_path / folder, maker)))["best"]
+
+
 def test_interventions_errors_and_waivers(tmp_path):
     """Steers, pauses, raised limits, faults and waivers are all told, with author and time."""
     made = order(

@@ -45,7 +45,7 @@ def loop_events(
             "there is nothing to go on with outside",
             code="E-SESSION-CONTINUE",
             why="the checks have not all judged the start of this session, or they pass there already",
-            next="ralph session status",
+            next="ralph session list",
         )
     rounds = _rounds(facts)
     for number, (claim, made, answers) in enumerate(rounds, 1):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 from collections.abc import Iterable
 
 from ralph.core.model.order import Brief
@@ -142,7 +143,7 @@ def _specs(project: Project, base: str, *, with_changes: bool) -> dict[str, str]
         raise UserError(
             f"there are {len(names)} specs, expected at most {MAX_FILES}",
             code="E-SPEC-MANY",
-            next="ralph specs check specs/01-name.md",
+            next=f"ralph specs check {shlex.quote(names[0])}",
         )
     texts = {}
     for name in names:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -53,7 +54,7 @@ def read_specs(cwd: str, asked: Sequence[str] = ()) -> Files:
         raise UserError(
             f"there are {len(paths)} specs, expected at most {MAX_FILES}",
             code="E-SPEC-MANY",
-            next="ralph specs check specs/01-name.md",
+            next=f"ralph specs check {shlex.quote(paths[0])}",
         )
     texts: dict[str, str] = {}
     skipped: dict[str, str] = {}

@@ -37,8 +37,8 @@ _STAGES = {  # what a call of the final proof is for; how its stage begins
     "altered": "other expected values must fail",
     "scope": "planted findings must show",
     "like": "as in your own clone",
-    "alone": "what turned green, alone",
-    "flaky": "the base again, for luck",
+    "alone": "each test that turned green, alone",
+    "flaky": "the base again: flaky tests",
 }
 
 
