@@ -132,7 +132,7 @@ def test_a_loop_is_created_once_under_a_safe_name(journal):
     new(journal, "fix-1")
     with pytest.raises(UserError) as caught:
         new(journal, "fix-1")
-    assert (caught.value.code, caught.value.next) == ("E-LOOP-EXISTS", "ralph resume fix-1")
+    assert (caught.value.code, caught.value.next) == ("E-LOOP-EXISTS", "ralph status fix-1")
     with pytest.raises(UserError, match="not allowed"):
         new(journal, "../etc")
     assert journal.names() == ["fix-1"]
