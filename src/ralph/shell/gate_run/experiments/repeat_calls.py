@@ -59,6 +59,7 @@ def _calls(lab: Lab, gate: Gate, repeats: _Repeats) -> list[GateCall]:
 class _NotedCall(Struct):
     """A repeat whose tests note their ends; where it is red, a plain one and itself again tell why."""
 
+    slot: str  # of its calls; others of the same gate may answer between them
     tree: str
     without: str  # the same tree without notes
     asked: NoteRequest
@@ -85,7 +86,7 @@ class _Repeats(Struct):
         if not asked.files:
             return call
         tree = edited_tree(judge.site.store, call.tree, asked.files)
-        self.noted[gate.name] = _NotedCall(tree, call.tree, asked)
+        self.noted[gate.name] = _NotedCall(call.slot, tree, call.tree, asked)
         return replace(call, tree=tree)
 
     def take(self, heard: Heard) -> GateCall | None:
@@ -107,7 +108,7 @@ class _Repeats(Struct):
             if first is not None:  # watched both times, and not the same: flaky
                 self.noted.pop(name, None)
                 reading = first
-        if name in self.noted:
+        if name in self.noted and self.noted[name].slot == call.slot:
             settled = self._settle_noted(name, heard, reading)
             if isinstance(settled, GateCall):
                 return settled
