@@ -81,6 +81,11 @@ def test_what_nobody_looked_at_and_what_a_judge_dislikes_is_not_verified(tmp_pat
     shown = place.ralph("session", "status", *which).out
     assert "judge     8.00 of 10" in shown
     assert "open      nobody looked: the repository inside this one at 'lib/'" in shown
+    place.git("checkout", "-q", "--", "calc.py")
+    assert place.ralph("session", "start", kit.TASK, "--check", kit.CHECK, *which).code == 0
+    (place.repo / "calc.py").write_text(kit.fixed_calc())
+    code, said = hook(place, "Stop")
+    assert (code, "VERIFIED_DONE (B)" in said) == (0, True), f"not the first answer of the task before: {said}"
 
 
 def test_a_session_goes_on_outside_with_all_it_has(tmp_path: Path) -> None:

@@ -8,9 +8,18 @@ import builders as b
 import pytest
 
 from ralph.core.model import events as e
+from ralph.core.model.actions import AskJudge
 from ralph.core.model.agent import Claim, Fault
 from ralph.core.model.rubric import Dimension, Opinion, Rubric
-from ralph.core.session.answer_stop import MAX_REFUSALS, UNHELD, answer_stop, owed, progress
+from ralph.core.session.answer_stop import (
+    MAX_REFUSALS,
+    UNHELD,
+    answer_stop,
+    hear_judge,
+    judged_exit,
+    owed,
+    progress,
+)
 from ralph.core.session.hosts import HOST_FACTS, without_session
 from ralph.core.session.names import check_session_id
 from ralph.core.session.record import (
@@ -174,6 +183,17 @@ def test_a_sealed_judge_may_hold_a_session_back_and_never_lets_one_pass(
     assert (answer.refused, answer.why, owed(session)) == (refused, why, due)
     red = begun(*base(), *stop(), RED, rubric=RUBRIC)
     assert (answer_stop(red).why, owed(red)) == ("red", None)
+
+
+def test_a_judge_is_asked_anew_about_another_task() -> None:
+    """What it said of the task before is nobody's opinion now, and its call is not taken up again."""
+    for before in ((ASKED,), (ASKED, said(8.0))):
+        session = begun(*base(), *stop(), GREEN, GUARDS, *before, rubric=RUBRIC)
+        started = SessionStarted(host="claude", session="s1", order=session.loop.sealed, protection="S2")
+        session = after(session, started, *base(), *stop(), GREEN, GUARDS)
+        ask = hear_judge(session.loop, judged_exit(session.loop))
+        assert isinstance(ask, AskJudge)
+        assert (ask.call, answer_stop(session).why) == (2, "judging")
 
 
 def test_what_nobody_looked_at_holds_a_session_back() -> None:

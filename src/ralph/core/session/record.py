@@ -166,7 +166,9 @@ def decode_fact(kind: str, body: bytes) -> Fact | None:
 def apply_fact(session: Session, fact: Fact) -> Session:
     match fact:
         case SessionStarted():
-            return replace(_start(fact), notes=session.notes, noted=session.noted, action=session.action)
+            fresh = replace(_start(fact), notes=session.notes, noted=session.noted, action=session.action)
+            # Folders of calls outlive a task: numbered from 1 again, the judge would "have answered" already.
+            return replace(fresh, loop=fresh.loop.with_call(number=session.loop.call.number))
         case StopAsked():
             claim = session.claimed or fact.claim or Claim(status="COMPLETE", exit_signal=True)
             loop = session.loop.with_call(claim=claim).with_proof(no_answers=())
