@@ -85,7 +85,9 @@ def test_what_nobody_looked_at_and_what_a_judge_dislikes_is_not_verified(tmp_pat
     assert place.ralph("session", "start", kit.TASK, "--check", kit.CHECK, *which).code == 0
     (place.repo / "calc.py").write_text(kit.fixed_calc())
     code, said = hook(place, "Stop")
-    assert (code, "VERIFIED_DONE (B)" in said) == (0, True), f"not the first answer of the task before: {said}"
+    assert (code, "VERIFIED_DONE (B)" in said) == (0, True), (
+        f"not the first answer of the task before: {said}"
+    )
 
 
 def test_a_session_goes_on_outside_with_all_it_has(tmp_path: Path) -> None:
