@@ -244,8 +244,7 @@ def test_the_terminal_that_it_was_started_from_may_die(world, how):
         assert members
         if how == "closed":
             terminal.kill()
-        else:
-            world.kill(members, getattr(signal, how))
+        world.kill(members, getattr(signal, how, signal.SIGHUP))  # as a terminal does that is closed
         terminal.wait(30)
         world.until(name, ended)
     world.whole(name)
