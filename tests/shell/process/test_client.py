@@ -37,6 +37,20 @@ def test_exit_codes_and_signals_are_kept(tmp_path, level, script, code, number):
 
 
 @levels
+def test_a_call_cannot_write_what_it_is_given_to_read(tmp_path, level):
+    """Standard input can be read twice, also by its name; the file in the state directory stays as it was."""
+    (prompt := tmp_path / "prompt").write_text("the task\n")
+    script = "cat; cat /dev/stdin; chmod 666 /proc/self/fd/0; echo hacked > /proc/self/fd/0; echo end"
+    spec, _ = callkit.spec(level, tmp_path, "/bin/sh", "-c", script, stdin=str(prompt))
+    before = prompt.stat()
+    assert run(tmp_path / "call", spec).exit_code == 0
+    said = client.read_output(str(tmp_path / "call"), 999)[0].decode()
+    assert (said.count("the task"), said.count("ermitted") >= 1, said[-4:]) == (2, True, "end\n")
+    after = prompt.stat()
+    assert (prompt.read_text(), after.st_uid, after.st_mode) == ("the task\n", before.st_uid, before.st_mode)
+
+
+@levels
 def test_missing_executable_is_a_spawn_error(tmp_path, level):
     """A command that does not exist is told apart from a command that failed."""
     ended = run(tmp_path / "call", callkit.spec(level, tmp_path, "/nowhere/tool")[0])

@@ -117,6 +117,15 @@ def test_one_mount_only_where_it_hides_nothing(repo, read, at):
     assert mount_around(repo, "/home/me", read) == at
 
 
+@pytest.mark.parametrize(
+    ("home", "at"),
+    [("/tmp/me", ""), ("/tmp", ""), ("/tmp/me/repo", "/tmp"), ("/tmp/you", "/tmp"), ("/", "/tmp")],
+)
+def test_a_home_below_tmp_does_not_cover_the_checkout(home, at):
+    """The private home would be mounted over one mount of both, and the checkout could not be entered."""
+    assert mount_around("/tmp/me/repo", home, ()) == at
+
+
 def test_the_way_to_a_checkout_follows_no_link(tmp_path):
     """Judged code can put a link above its checkout: what it leads to is never touched."""
     user, top = tmp_path / "user" / "b" / "repo", tmp_path / "slot"

@@ -3,14 +3,20 @@
 import os
 import shutil
 import stat
+import tempfile
+from pathlib import Path
 
 import pytest
 from hostile.callkit import BWRAP, becomes_other_user, living, ready, spec
 
+from ralph.core.model.agent import SealedAgent
+from ralph.core.model.gate import Criterion, Gate
+from ralph.core.model.order import BoxTerms, Order
+from ralph.core.model.spend import Limits
 from ralph.shell.process import client
 from ralph.shell.process.other_user import UID
 from ralph.shell.sandbox import probe
-from ralph.shell.sandbox.bubblewrap import Box, SharedMount, box_command
+from ralph.shell.sandbox.bubblewrap import Box, Frame, SharedMount, box_command, call_spec
 
 pytestmark = pytest.mark.skipif(os.getuid() != 0 or BWRAP is None, reason="needs root and bubblewrap")
 
@@ -102,6 +108,95 @@ def test_shared_folders_are_overlaid(tmp_path):
     ended = client.wait(client.start_call(str(tmp_path / "call"), call))
     assert (ended.exit_code, client.read_output(str(tmp_path / "call"), 99)[0]) == (0, b"oldnew\n")
     assert (tmp_path / "shared" / "old").read_text() == "old"
+
+
+WHOSE = ("/bin/sh", "-c", "echo x > made && stat -c %u /etc")  # 0: to the kernel this is root
+
+
+def call_in(tmp_path, **words):
+    """The owner of /etc as a call in this box sees it."""
+    (tmp_path / "work").mkdir()
+    box = Box(kind="gate", workspace=str(tmp_path / "work"), home="/root", other_user=True, **words)
+    made = box_command(box, WHOSE, bwrap=BWRAP)
+    frame = Frame(wall_seconds=30)
+    ended = client.wait(client.start_call(str(tmp_path / "call"), call_spec(made, "gate", {}, frame)))
+    said = client.read_output(str(tmp_path / "call"), 999)[0]
+    assert ended.exit_code == 0, (ended, said)
+    return said.strip()
+
+
+@pytest.fixture
+def closed():
+    """A folder of the system that only root may enter."""
+    folder = tempfile.mkdtemp(prefix="closed-", dir="/opt")
+    os.chmod(folder, 0o750)
+    yield Path(folder)
+    shutil.rmtree(folder)
+
+
+def test_a_repository_behind_a_closed_folder_keeps_working(tmp_path, closed):
+    """Another user could make no mount point there: the call stays root's."""
+    (closed / "repo").mkdir()
+    assert call_in(tmp_path, mount_at=str(closed / "repo")) == b"0"
+
+
+def test_a_file_system_without_mapped_mounts_keeps_working(tmp_path):
+    """One source that cannot be mapped (sysfs; so overlay, FUSE and NFS): the call stays root's."""
+    at = str(tmp_path / "repo")
+    assert call_in(tmp_path, mount_at=at, object_dirs=(("/sys/kernel", "/run/objects"),)) == b"0"
+
+
+def order(repo, run="true", agent=(), write=(), origin="flag"):
+    gate = Gate(name="check", run=run, argv=("/bin/sh", "-c", run), origin=origin)
+    return Order(
+        loop="a",
+        task="t",
+        repo=str(repo),
+        criterion=Criterion(task_class="custom", gates=(gate,)),
+        limits=Limits(),
+        agent=SealedAgent(name="command", argv=tuple(map(str, agent))),
+        box=BoxTerms(allow_write=tuple(map(str, write))),
+    )
+
+
+def test_what_a_loop_needs_decides_who_its_calls_are(tmp_path, closed):
+    """Repository, home, programs, hidden checks, written folders: one out of reach, and root stays root."""
+    program, shown, secret = closed / "tool", tmp_path / "linked", Path(tempfile.mkdtemp(dir="/opt"), "check")
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    (closed / "repo").mkdir()
+    shown.symlink_to(program)
+    secret.write_text("exit 0\n")
+    secret.parent.chmod(0o755)
+    secret.chmod(0o600)
+    (script := tmp_path / "script").write_text(f"#!{program}\n")
+    script.chmod(0o755)
+    seen = probe.probe_levels(str(tmp_path), home="/root", bwrap=BWRAP)
+    env = {"PATH": os.defpath, "HOME": str(tmp_path)}
+
+    def stays(one, objects=(), **words):
+        found = probe.for_order(seen, one, objects, str(tmp_path), {**env, **words})
+        assert any(probe.STAYS_ROOT in word for word in found.words) != found.other_user
+        assert (probe.OTHER_USER in found.words) == found.other_user
+        return not found.other_user
+
+    try:
+        assert not stays(order(tmp_path, "true && cat /etc/passwd", agent=["/bin/sh", "-c", "true"]))
+        assert stays(order(closed / "repo"))
+        assert stays(order(tmp_path), HOME=str(closed / "repo"))
+        assert stays(order(tmp_path), PATH=f"{closed}:{os.defpath}")
+        assert stays(order(tmp_path), PATH=f"{closed}/repo:{os.defpath}")
+        assert stays(order(tmp_path, f"true && {program} x"))
+        assert stays(order(tmp_path, str(shown)))
+        assert stays(order(tmp_path, str(script)))
+        assert stays(order(tmp_path, "linked"), PATH=f"{tmp_path}:{os.defpath}")
+        assert stays(order(tmp_path, agent=[shown]))
+        assert stays(order(tmp_path, f"sh {secret}", origin="hidden"))
+        assert stays(order(tmp_path, write=[closed / "repo"]))
+        assert stays(order(tmp_path, write=["/sys/kernel"]))
+        assert stays(order(tmp_path), objects=["/sys/kernel"])
+    finally:
+        shutil.rmtree(secret.parent)
 
 
 def test_where_tools_do_not_work_root_stays_root_and_it_is_said(tmp_path):

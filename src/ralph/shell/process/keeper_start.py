@@ -151,7 +151,7 @@ def run_child(call: KeptCall, wanted: dict[int, int], go_read: int, fail_write: 
         if os.read(go_read, 1) != b"g":
             os._exit(127)
         os.setsid()
-        stdin = os.open(spec["stdin"], os.O_RDONLY)
+        stdin = _seal_input(os.open(spec["stdin"], os.O_RDONLY))
         sources = {0: stdin, 1: call.streams[0].write_fd, 2: call.streams[-1].write_fd, **wanted}
         # Lift all sources above the wanted numbers first, or one dup2 could overwrite the next source.
         above = max(sources) + 1  # not far above: the limit of open files may be low
@@ -177,6 +177,17 @@ def run_child(call: KeptCall, wanted: dict[int, int], go_read: int, fail_write: 
     except BaseException as error:  # noqa: BLE001 - nothing may fall through into the parent's code
         os.write(fail_write, repr(error).encode("utf-8", "replace"))
     os._exit(127)
+
+
+def _seal_input(stdin: int) -> int:
+    """A file as one in memory that nobody can write: through /proc a call could open the file itself anew."""
+    if not (size := os.fstat(stdin).st_size):
+        return stdin
+    memory = os.memfd_create("stdin", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    while os.sendfile(memory, stdin, None, size):
+        pass
+    fcntl.fcntl(memory, fcntl.F_ADD_SEALS, fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK)
+    return os.open(f"/proc/self/fd/{memory}", os.O_RDONLY)
 
 
 def oom_kills() -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from contextlib import suppress
+from collections.abc import Iterable
 
 UID = 1_900_000_000  # no distribution, container runtime or systemd gives it to anybody
 STAGE = "/run"  # each call has its own, in memory
@@ -24,11 +24,17 @@ def staged_path(number: int) -> str:
 
 
 def become_other_user(sources: list[str]) -> None:
-    """This process gets a mount namespace with `sources` below STAGE, and is somebody else afterwards."""
+    """This process gets a mount namespace with `sources` below STAGE, and is somebody else afterwards.
+
+    Where one of them cannot be mapped it stays root, and finds them there as they are.
+    """
     space = _mapping()
     _libc("unshare", _CLONE_NEWNS)
     _libc("mount", b"none", b"/", None, _MS_REC | _MS_PRIVATE, None)
-    trees = [_mapped_tree(source, space) for source in sources]  # all before STAGE covers some of them
+    trees = list(map(_open_tree, sources))  # all before STAGE covers some of them
+    mapped = all(_map(tree, space) or _for_all(source) for source, tree in zip(sources, trees, strict=True))
+    if not mapped:  # none then: to root, what was mapped would be somebody else's
+        trees = list(map(_open_tree, sources))
     _libc("mount", b"tmpfs", STAGE.encode(), b"tmpfs", 0, b"mode=755")
     for number, tree in enumerate(trees):
         path = staged_path(number)
@@ -37,10 +43,14 @@ def become_other_user(sources: list[str]) -> None:
         else:
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY))
         _libc("syscall", _MOVE_MOUNT, tree, b"", -100, os.fsencode(path), 4)
+    if not mapped:
+        return
     for stream in (0, 1, 2):
         kind = os.fstat(stream).st_mode
-        if stat.S_ISFIFO(kind) or stat.S_ISREG(kind):
+        if stat.S_ISFIFO(kind):
             os.fchown(stream, UID, UID)  # or `> /dev/stderr` would be refused
+        elif stat.S_ISREG(kind):
+            os.fchmod(stream, 0o444)  # nor could it be read by its name; it stays Ralph's
     os.setgroups([])
     os.setresgid(UID, UID, UID)
     os.setresuid(UID, UID, UID)
@@ -73,18 +83,43 @@ def _mapping() -> int:
         os.waitpid(child, 0)
 
 
-def _mapped_tree(source: str, space: int) -> int:
-    """A mount of `source`, attached nowhere, whose files of root belong to the other user.
+def unmappable(sources: Iterable[str]) -> str:
+    """The first of them that cannot be mounted with mapped ids, or has a mount below it that cannot."""
+    source, opened = STAGE, []
+    try:
+        opened.append(space := _mapping())
+        for source in sources:
+            opened.append(tree := _open_tree(source))
+            if not _map(tree, space):
+                return source
+    except OSError:
+        return source
+    finally:
+        for fd in opened:
+            os.close(fd)
+    return ""
 
-    Where a file system has no such mounts, it has the rights of others there. The workspace's is probed.
-    """
+
+def _open_tree(source: str) -> int:
+    """A mount of `source`, attached nowhere."""
     flags = _CLONE_CLOEXEC | _AT_RECURSIVE
-    tree = _libc("syscall", _OPEN_TREE, -100, os.fsencode(source), flags, about=source)
+    return _libc("syscall", _OPEN_TREE, -100, os.fsencode(source), flags, about=source)
+
+
+def _map(tree: int, space: int) -> bool:
+    """Files of root in it belong to the other user then; False where a file system has no such mounts."""
     attributes = b"".join(number.to_bytes(8, "little") for number in (_IDMAP, 0, 0, space))
-    flags = _AT_EMPTY_PATH | _AT_RECURSIVE
-    with suppress(OSError):
-        _libc("syscall", _MOUNT_SETATTR, tree, b"", flags, attributes, 32)
-    return tree
+    try:
+        _libc("syscall", _MOUNT_SETATTR, tree, b"", _AT_EMPTY_PATH | _AT_RECURSIVE, attributes, 32)
+    except OSError:
+        return False
+    return True
+
+
+def _for_all(source: str) -> bool:
+    """How names are found stands in memory below /run, which old kernels do not map: all may read it."""
+    found = os.stat(source).st_mode
+    return source.startswith(STAGE + "/") and stat.S_ISREG(found) and bool(found & stat.S_IROTH)
 
 
 def _libc(name: str, *words: int | bytes | None, about: str = STAGE) -> int:

@@ -15,7 +15,7 @@ from ralph.shell.git.command import find_git
 from ralph.shell.git.project import find_project
 from ralph.shell.git.store import open_store
 from ralph.shell.process.fork_client import ForkClient
-from ralph.shell.sandbox.probe import find_protection
+from ralph.shell.sandbox.probe import find_protection, for_order
 from ralph.shell.sandbox.site import Site
 from ralph.shell.sandbox.tools import ToolMemory
 from ralph.shell.state.directory import State, config_dir
@@ -38,6 +38,7 @@ def open_site(
     """What all calls of a stint have in common; the sandbox is looked at anew each time."""
     project = find_project(order.repo, replace(find_git(), heed=heed))
     bwrap, shield = find_protection(order.box.sandbox, order.box.network, state.root, env)
+    shield = for_order(shield, order, project.object_dirs, state.root, env)
     return Site(
         known=ToolMemory(os.path.join(state.root, "hashes.json")),
         order=order,

@@ -22,6 +22,7 @@ from ralph.shell.process import cgroup
 from ralph.shell.process.client import CallSpec
 from ralph.shell.process.keeper_start import ARGS_FD, BLOCK_FD, STATUS_FD
 from ralph.shell.process.other_user import staged_path
+from ralph.shell.sandbox.tools import closed_way
 
 # Top-level folders of the system itself. Homes, /run, /mnt, /srv, /var and the rest are not among them.
 SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc", "opt", "nix", "gnu", "snap")
@@ -158,22 +159,22 @@ def box_command(box: Box, argv: tuple[str, ...], *, bwrap: str | None, unshare: 
         return Boxed(tuple(path_outside(box, word) for word in argv), (), "sweep", cwd)
     folders = [share for share in box.shares if os.path.isdir(share.source)]
     overlay = bool(folders and box.stage and unshare)
+    points = (mount.at for mount in _mounts(box, overlay=overlay))
+    other_user = box.other_user and not closed_way(points, (*argv, *box.read), os.defpath)
     words = _namespaces(box, bwrap)
-    sources = [os.path.realpath(share.source) for share in folders] if overlay else []
-    staged = [box.stage or "", *sources] if overlay else []
-    for mount in _mounts(box, overlay=overlay, staged=staged if box.other_user else None):
+    overlaid = [box.stage or "", *(os.path.realpath(share.source) for share in folders)] if overlay else []
+    staged = list(overlaid)
+    for mount in _mounts(box, overlay=overlay, staged=staged if other_user else None):
         words += mount.words
     words += ["--remount-ro", "/", "--chdir", box.chdir or box.mount_at]
     command: tuple[str, ...] = (bwrap, "--args", str(ARGS_FD), "--", *argv)
-    if overlay and box.stage and unshare:
-        stage = box.stage
-        if box.other_user:
-            stage, *sources = (staged_path(number) for number in range(len(sources) + 1))
+    if overlay and unshare:
+        stage, *sources = map(staged_path, range(len(overlaid))) if other_user else overlaid
         pairs = [word for n, source in enumerate(sources) for word in (source, f"s{n}")]
         prefix = (unshare, "--user", "--map-root-user", "--mount", "--propagation", "private", "--")
         script = ("/bin/sh", "-c", OVERLAY_SCRIPT, "sh", stage, str(len(folders)), *pairs)
         command = (*prefix, *script, *command)
-    return Boxed(command, tuple(words), "pidns", "/", tuple(staged) if box.other_user else ())
+    return Boxed(command, tuple(words), "pidns", "/", tuple(staged) if other_user else ())
 
 
 class Frame(msgspec.Struct, frozen=True, kw_only=True):
@@ -350,7 +351,7 @@ def mount_around(repo: str, home: str, read: Iterable[str]) -> str:
     if any(covers(path, repo) and covers(tmp, path) and path != tmp for path in read):
         return ""  # a tool's folder with the repository in it would be mounted over the checkout
     if covers(tmp, repo):
-        return tmp
+        return "" if covers(home_inside(repo, home), repo) else tmp  # a home there would cover the checkout
     parent = os.path.dirname(repo)
     if parent.split("/")[1] in ("", *SYSTEM, "proc", "dev", "sys", "run", "var"):
         return ""

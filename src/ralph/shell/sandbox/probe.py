@@ -8,22 +8,27 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shutil
 import socket
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 import msgspec
 
+from ralph.core.model.order import Order
 from ralph.core.proof.grade import BOXED
 from ralph.errors import SetupError
+from ralph.gates.command import simple_commands
 from ralph.shell.process import cgroup, tree
 from ralph.shell.process.client import CallSpec, read_output, start_call, wait
+from ralph.shell.process.other_user import unmappable
 from ralph.shell.sandbox import tools
-from ralph.shell.sandbox.bubblewrap import PROGRAMS, Box, SharedMount, box_command, covers, in_system
+from ralph.shell.sandbox.bubblewrap import Box, SharedMount, box_command
+from ralph.shell.sandbox.hidden_files import paths_to_show
+from ralph.shell.sandbox.own_env import clean_path
+from ralph.shell.state.directory import config_dir
 
 Level = Literal["S0", "S2", "S3"]
 VERSION = 3  # of the probes: a new one makes old answers worthless
@@ -42,7 +47,7 @@ OPEN_WORDS: dict[str, str] = {
     "kernel-again": "could change settings of the kernel through namespaces of its own",
 }
 OTHER_USER = "to the kernel, agents and gates are another user, not root"
-STAYS_ROOT = "to the kernel, agents and gates are root: another user could not run what is in"
+STAYS_ROOT = "to the kernel, agents and gates are root: another user could not work with"
 NETWORK_PROBES = frozenset({"tcp", "abstract-socket"})
 
 SCRIPT = """
@@ -309,14 +314,33 @@ def _words(
     return tuple(words)
 
 
-def _closed_folder(path: str) -> str:
-    """A folder of programs that only root may enter, and that no mapped mount of a box opens."""
-    for folder in map(os.path.realpath, path.split(os.pathsep)):
-        parts = [folder[: at.start()] for at in re.finditer("/|$", folder) if at.start()]
-        own = in_system(folder) and not covers(PROGRAMS, folder) and os.path.isdir(folder)
-        if own and not all(os.stat(part).st_mode & 1 for part in parts):
-            return folder
-    return ""
+def for_order(
+    shield: Protection, order: Order, objects: Iterable[str], root: str, env: Mapping[str, str]
+) -> Protection:
+    """Root stays root, and the words say so, where another user could not work with what the loop needs."""
+    if not shield.other_user:
+        return shield
+    repo, write, path = order.repo, order.box.allow_write, clean_path(env.get("PATH", os.defpath))
+    home, gates = os.path.normpath(env.get("HOME") or "/"), order.criterion.gates
+    hidden = [one for gate in gates if gate.hidden for one in paths_to_show(gate, repo, env)]
+    words = {word for gate in gates for command in simple_commands(gate.run) for word in command}
+    for agent in filter(None, (order.agent, *order.spares, order.judge)):
+        words |= {agent.name, *agent.argv}
+    found = {
+        word if os.path.isabs(word) else tools.find_executable(word, path=path, cwd=repo) for word in words
+    }
+    files = [one for one in found if one]
+    points = (repo, home, root, config_dir(env), *write, *hidden)
+    stuck = tools.closed_way(points, (*path.split(os.pathsep), *files, *hidden), path)
+    if not stuck:
+        seen = {one for file in files for one in tools.prefixes(file, path=path, home=home, repo=repo)}
+        seen |= {*tools.path_prefixes(path, home=home, repo=repo), *hidden, *write, *objects, repo, root}
+        seen |= {os.path.join(repo, one) for one in order.box.share}
+        stuck = unmappable(sorted(filter(os.path.exists, seen)))
+    if not stuck:
+        return shield
+    told = (*(one for one in shield.words if one != OTHER_USER), f"{STAYS_ROOT} {stuck}")
+    return msgspec.structs.replace(shield, other_user=False, words=told)
 
 
 def find_protection(
@@ -325,9 +349,6 @@ def find_protection(
     """The bubblewrap to use, if its box was seen to hold, and what was seen; never a silent downgrade."""
     bwrap = None if wanted == "none" else shutil.which("bwrap", path=env.get("PATH"))
     shield = cached_protection(root, home=env.get("HOME") or "/", bwrap=bwrap, network=network)
-    if shield.other_user and (closed := _closed_folder(env.get("PATH", os.defpath))):
-        words = (*(one for one in shield.words if one != OTHER_USER), f"{STAYS_ROOT} {closed}")
-        shield = msgspec.structs.replace(shield, other_user=False, words=words)
     if wanted == "require" and not shield.boxed:
         raise SetupError(
             f"a sandbox is required and only level {shield.level} holds here",

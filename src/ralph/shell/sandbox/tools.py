@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 import msgspec
@@ -181,9 +182,26 @@ def prefixes(
         return known.recall(
             executable, path, home, repo, lambda: prefixes(executable, path=path, home=home, repo=repo)
         )
-    found: set[str] = set()
-    _collect(executable, path, home, found, MAX_DEPTH)
+    found = {p for file in _needed_files(executable, path, MAX_DEPTH) for p in _prefix_of(file, home)}
     return tuple(sorted(p for p in found if not _below(repo, p)))
+
+
+def closed_way(points: Iterable[str], files: Iterable[str], path: str) -> str:
+    """What only root may reach in folders of the system: a mount point, or a file with all that runs it.
+
+    Not below /usr, which another user gets mapped (`bubblewrap`).
+    """
+    files = filter(os.path.isabs, files)
+    needed = {one for file in files for one in _needed_files(file, path, MAX_DEPTH)}
+    for place in (*points, *needed):
+        for name in (place, os.path.realpath(place)):
+            ways = [name[: at.start()] for at in re.finditer("(?<=.)/", name)]
+            if _in_system(name) and not _below("/usr", name) and os.path.exists(name):
+                mode, folder = os.stat(name).st_mode, os.path.isdir(name)
+                asked = 0 if place not in needed else 1 if folder else 4 | mode >> 6 & 1
+                if mode & asked != asked or not all(os.stat(way).st_mode & 1 for way in ways):
+                    return place
+    return ""
 
 
 def path_prefixes(path: str, *, home: str, repo: str, known: ToolMemory | None = None) -> tuple[str, ...]:
@@ -204,8 +222,9 @@ def path_prefixes(path: str, *, home: str, repo: str, known: ToolMemory | None =
         if not _too_wide(part, home):
             found.add(os.path.normpath(part))
             for name in sorted(os.listdir(part))[:500]:
-                if os.path.islink(os.path.join(part, name)):
-                    _collect(os.path.join(part, name), path, home, found, 3)
+                link = os.path.join(part, name)
+                needed = _needed_files(link, path, 3) if os.path.islink(link) else ()
+                found.update(p for file in needed for p in _prefix_of(file, home))
     return tuple(sorted(p for p in found if not _below(repo, p)))
 
 
@@ -218,22 +237,15 @@ def known_root(path: str, home: str) -> str | None:
     return None
 
 
-def _collect(executable: str, path: str, home: str, found: set[str], depth: int) -> None:
-    """Follow links one by one, then the interpreter named in the file, then a virtual environment's base."""
+def _needed_files(executable: str, path: str, depth: int) -> set[str]:
+    """It, where its links lead one by one, a virtual environment's base, the interpreter that it names."""
     if depth == 0 or not os.path.lexists(executable):
-        return
-    found.update(_prefix_of(executable, home))
+        return set()
+    after = [*_shebang(executable, path), *filter(None, [_venv_base(executable)])]
     if os.path.islink(executable):
         target = os.path.join(os.path.dirname(executable), os.readlink(executable))
-        _collect(os.path.normpath(target), path, home, found, depth - 1)
-        real = os.path.realpath(executable)
-        if real != os.path.normpath(target):
-            _collect(real, path, home, found, depth - 1)
-    base = _venv_base(executable)
-    if base:
-        _collect(base, path, home, found, depth - 1)
-    for interpreter in _shebang(executable, path):
-        _collect(interpreter, path, home, found, depth - 1)
+        after += {os.path.normpath(target), os.path.realpath(executable)}
+    return {executable}.union(*(_needed_files(one, path, depth - 1) for one in after))
 
 
 def _prefix_of(executable: str, home: str) -> set[str]:

@@ -22,7 +22,7 @@ from ralph.shell.notify.issue import check_issue
 from ralph.shell.plan.request import FROM_SPECS, SPECS, Briefed
 from ralph.shell.prompts.templates import own_templates
 from ralph.shell.sandbox.hidden_files import unhidden
-from ralph.shell.sandbox.probe import Protection, find_protection
+from ralph.shell.sandbox.probe import Protection, find_protection, for_order
 from ralph.shell.start.agents import choose_agents, choose_judge, choose_reader, refuse_unboxed, with_effort
 from ralph.shell.start.gates import seal_criterion
 from ralph.shell.start.request import StartRequest, read_settings, refuse_inside, refuse_request
@@ -100,7 +100,7 @@ def prepare(request: StartRequest, *, env: Mapping[str, str], token: str, now: f
         order=order,
         settings=settings,
         project=project,
-        protection=shield,
+        protection=for_order(shield, order, project.object_dirs, state.root, env),
         base_rev=base if request.base else None,
         warnings=heard,
         specs=briefed.texts,
