@@ -36,8 +36,8 @@ def test_a_pause_that_needs_a_person_is_told(by, told):
 
 
 def test_what_a_worker_gives_up_is_told():
-    """Left paused after a signal had stopped it, or given up in the middle of a call: a person must know. A
-    pause that a runner will still come to is told of then.
+    """Left paused after a signal had stopped it, or given up in the middle of a call, where perhaps no runner
+    ever comes to the pause: a person must know, once.
     """
     event = e.PauseAsked(reason="A_KEY is not set here", now=True, by="limit")
     stopped = decide(READY, e.PauseAsked(now=True, by="signal"))
@@ -45,9 +45,15 @@ def test_what_a_worker_gives_up_is_told():
     for before, told in (
         (stopped, ["paused: A_KEY is not set here"]),
         (in_call.with_host(stints=3), ["paused: A_KEY is not set here"]),
-        (in_call.with_host(stints=1), []),
+        (in_call, ["paused: A_KEY is not set here"]),
     ):
         assert [one.text for one in notices_of(before, event, decide(before, event))] == told
+    asked = decide(in_call, event)
+    ended = e.AgentEnded(iteration=asked.iteration, call=asked.call.number)
+    for later in (event, ended, b.snapshot("t1", asked)):
+        before, asked = asked, decide(asked, later)
+        assert not list(notices_of(before, later, asked))
+    assert asked.phase == "paused"
 
 
 def test_four_fifths_of_each_limit_are_told_once():

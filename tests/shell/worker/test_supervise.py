@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
+import sys
 from pathlib import Path
 
 import msgspec
@@ -19,6 +20,7 @@ from ralph.core.model.agent import SealedAgent
 from ralph.core.model.gate import Criterion, Gate
 from ralph.core.model.order import Order, StartPoint
 from ralph.core.model.spend import Limits
+from ralph.core.model.verdict import Verdict
 from ralph.shell.backlog.orders import RunOrder, open_orders, put_order
 from ralph.shell.journal.open import open_journal, read_journal
 from ralph.shell.journal.record import summary_row
@@ -26,9 +28,12 @@ from ralph.shell.journal.store import backlog_stream
 from ralph.shell.ports import Quiet
 from ralph.shell.run.hold import hold_record
 from ralph.shell.state.directory import open_state
+from ralph.shell.worker.backlogs import progress_of
 from ralph.shell.worker.supervise import Supervisor
 
 STREAM = backlog_stream("b1")
+STINT = e.StintStarted(pid=1, host="h", version="1", protection="S2", hosted=True, at=3.0)
+MADE = e.WorkspaceMade(path="/w")
 
 
 class World:
@@ -39,7 +44,7 @@ class World:
         self.env = {"PATH": os.environ["PATH"], "HOME": str(top), "XDG_CONFIG_HOME": str(top / "config")}
         self.clock, self.told, self.paused = ScriptedClock(), list[str](), dict[str, str]()
 
-    def queue(self, name: str, repo: str) -> None:
+    def queue(self, name: str, repo: str, *more: e.AnyEvent) -> None:
         gates = (Gate(name="test", run="true", argv=("true",)),)
         order = Order(
             loop=name,
@@ -50,10 +55,14 @@ class World:
             agent=SealedAgent("demo"),
             base=StartPoint("c0", "t0"),
         )
-        facts = (e.LoopStarted(order=order, rules=e.RULES, at=1.0), e.LoopQueued(at=2.0))
+        facts = (e.LoopStarted(order=order, rules=e.RULES, at=1.0), e.LoopQueued(at=2.0), *more)
         with open_journal(self.root) as journal:
             for seq, event in enumerate(facts):
-                words = {"at": 1000 + seq, "kind": e.kind_of(event), "v": e.VERSIONS[e.kind_of(event)]}
+                words = {
+                    "at": int(self.clock.now() * 1000) + seq,
+                    "kind": e.kind_of(event),
+                    "v": e.VERSIONS[e.kind_of(event)],
+                }
                 row = summary_row(fold(facts[: seq + 1]), 1.0)
                 write = journal.append if seq else lambda name, _, **more: journal.create(name, **more)
                 write(name, seq, body=e.encode(event), summary=row, **words)
@@ -139,3 +148,35 @@ def test_a_backlog_run_that_gets_nowhere_is_given_up(world: World, deed: str) ->
     assert not dict(open_orders(world.root))
     with read_journal(world.root) as reader:
         assert reader.newest(STREAM) is not None
+
+
+def test_a_call_that_no_runner_can_end_is_asked_to_pause_once(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its runner died in a call and no other one comes up: three tries, one pause, three for the pause."""
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    verdict = Verdict(gate="test", status="fail", stage="baseline", tree="t0", red=1)
+    facts = (
+        STINT,
+        MADE,
+        e.GateEnded(iteration=0, verdict=verdict),
+        e.AgentStarted(iteration=1, call=1, agent="demo", prompt="p"),
+    )
+    world.queue("gone", "/nowhere", *facts)
+    world.work(1800.0)
+    assert world.starts("gone") == 2 * FAULT_CAP, world.told
+    with read_journal(world.root) as reader:
+        assert [row.kind for row in reader.rows("gone")].count("PauseAsked") == 1
+
+
+def test_queueing_a_begun_loop_again_is_no_progress(world: World) -> None:
+    """A backlog's run hands its loop over at each start: only what the loop does itself is a step."""
+    world.add(BacklogFact(deed="started", item="F-1", loop="begun"))
+    found = []
+    asked = (STINT, e.ResumeAsked(author="worker"), e.LoopQueued(at=4.0))
+    for name, facts in (("begun", ()), ("again", asked), ("worked", (STINT, MADE))):
+        world.queue(name, "/nowhere", *facts)
+        world.add(BacklogFact(deed="started", item="F-1", loop=name))
+        with read_journal(world.root) as reader:
+            found.append(progress_of(STREAM, reader))
+    assert found[0] == found[1] != found[2]

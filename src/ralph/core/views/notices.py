@@ -8,7 +8,6 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ralph.core.decide.failover import FAULT_CAP
 from ralph.core.model.events import AnyEvent, Approved, LandingEnded, LoopEnded, LoopStarted, PauseAsked
 from ralph.core.model.loop import Loop
 from ralph.core.text.clean import one_line
@@ -30,7 +29,7 @@ def notices_of(before: Loop, event: AnyEvent, after: Loop) -> Iterator[Notice]:
         waits = event.outcome in WAITS_FOR_PEOPLE
         yield Notice("blocked" if waits else "end", _line(f"{event.outcome}{grade}: {event.reason}"))
     elif _left_for_people(before, event, after):
-        yield Notice("blocked", _line(f"paused: {after.reason or after.control.pause_reason}"))
+        yield Notice("blocked", _line(f"paused: {after.control.pause_reason or after.reason}"))
     if after.phase == "ended":
         return
     was = limit_shares(before)
@@ -40,11 +39,11 @@ def notices_of(before: Loop, event: AnyEvent, after: Loop) -> Iterator[Notice]:
 
 
 def _left_for_people(before: Loop, event: AnyEvent, after: Loop) -> bool:
-    """Paused by a rule or by trouble, also after a signal; or given up in the middle of a call."""
-    by = after.control.stopped_by
-    if after.phase == "paused":
-        return by in ("limit", "machine") and (before.phase, before.control.stopped_by) != ("paused", by)
-    return isinstance(event, PauseAsked) and by == "limit" and after.host.stints >= FAULT_CAP
+    """Paused by trouble, also after a signal; or by a rule, when it asks: in a call that may never come."""
+    by, was = after.control.stopped_by, before.control.stopped_by
+    if by == "limit":
+        return isinstance(event, PauseAsked) and was != by
+    return by == "machine" and after.phase == "paused" and (before.phase, was) != ("paused", by)
 
 
 def limit_shares(loop: Loop) -> dict[str, float]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -15,7 +16,10 @@ from msgspec import Struct
 
 from ralph.clock import Clock
 from ralph.core.decide.failover import FAULT_CAP
+from ralph.core.decide.machine import EVENTS
 from ralph.core.decide.stints.wake import PATIENCE_SECONDS
+from ralph.core.model.events import NoVerdict
+from ralph.errors import JournalError
 from ralph.shell.backlog.orders import RunOrder, drop_order, open_orders, run_lock
 from ralph.shell.journal.store import JournalReader
 from ralph.shell.state import locks
@@ -32,6 +36,8 @@ class _Deed(Struct):
 
 
 Progress = tuple[int, ...]
+# A start writes some of these itself (it queues the loop again), and no answer is no step forward either.
+_NO_STEP = frozenset(kind.__name__ for kind, row in EVENTS.items() if row.aside or kind is NoVerdict)
 
 
 class _Watched(Struct):
@@ -89,8 +95,15 @@ def progress_of(stream: str, reader: JournalReader) -> Progress:
         elif fact.deed == "attempt":
             begun.pop(fact.item, None)
             counted += bool(fact.attempt.get("counted", True))
-    rows = (reader.newest(loop) for loop in begun.values())
-    return (counted, *(row.seq for row in rows if row is not None))
+    return (counted, *(_newest_step(loop, reader) for loop in begun.values()))
+
+
+def _newest_step(loop: str, reader: JournalReader) -> int:
+    newest = 0
+    with suppress(JournalError):  # damaged: it comes no further than here
+        for row in reader.rows(loop):
+            newest = newest if row.kind in _NO_STEP else row.seq
+    return newest
 
 
 def start_order(root: str, order: RunOrder, env: Mapping[str, str]) -> subprocess.Popen[bytes]:

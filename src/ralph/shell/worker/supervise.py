@@ -122,6 +122,9 @@ class Supervisor:
             return
         todo = wake(one, self._clock.now(), self._env.keys())
         if failures >= FAULT_CAP and todo.what in ("start", "resume"):
+            if one.phase in AT_WORK and one.stopped_by == "limit":
+                self._put_off(one.loop, row.seq)  # its pause was asked for: asking again is no help
+                return
             why = f"{failures} runners ended before they took it up; ralph worker logs tells why"
             self._stop(one.loop, why)
         elif todo.what == "stop":
@@ -160,7 +163,7 @@ class Supervisor:
             self._put_off(loop, one.seq, failed=code != BUSY)
 
     def _put_off(self, loop: str, seq: int, *, failed: bool = True) -> None:
-        """As long as it stands there: not before a while has passed, or never if it cannot even be paused."""
+        """As long as it stands there: after a while, or never if it cannot even come to its pause."""
         count = self._failed.get((loop, seq), (0, 0.0))[0] + failed
         wait = LOCKS_SECONDS * 2**count if count <= FAULT_CAP else float("inf")
         self._failed[loop, seq] = (count, self._clock.monotonic() + wait)
