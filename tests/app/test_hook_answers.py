@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import json
 import os
@@ -21,6 +22,7 @@ from ralph.app.hooks.tools import missing_server, why_denied
 from ralph.clock import SystemClock
 from ralph.core.session.names import session_name
 from ralph.core.session.record import HookAnswered, SessionStarted
+from ralph.gates.guards._parts.sql_text import built_queries
 from ralph.shell.session.added_code import find_in_added
 from ralph.shell.session.look import snapshot_here
 from ralph.shell.session.stream import add_fact, read_session
@@ -204,6 +206,11 @@ ADDED = {
         'def f(c, n):\n    q = "SELECT a FROM t"\n    q += f" WHERE n = {n}"\n    c.execute(q)\n',
         "line 3 of longer.py",
     ),
+    "elsewhere.py": (
+        'def f(c):\n q = "SELECT a FROM t"\n c.execute(q)\ndef g(n):\n q = f"{n}?page={n}"\n return q\n',
+        "",
+    ),
+    "given.py": ('T = "t"\ndef f(c, T):\n    c.execute(f"SELECT a FROM {T} ")\n', "line 3 of given.py"),
     "marks.py": (
         'T = "t"\ndef f(c, i):\n    m = ",".join("?" * 2)\n    c.execute(f"SELECT a FROM {T} IN {m}", i)\n',
         "",
@@ -236,6 +243,12 @@ def test_added_lines_are_looked_at_by_syntax(hooks: Hooks, name: str) -> None:
     said = find_in_added(store, before, after)
     assert said.unparsed == ()
     assert any(found in line for line in said.found) if found else said.found == ()
+
+
+def test_a_query_that_is_executed_twice_is_told_once() -> None:
+    """The same name for something else, in the same function, is no query."""
+    text = 'def f(c, n):\n q = f"{n}?page={n}"\n q = f"UPDATE t SET a = {n}"\n c.execute(q)\n c.execute(q)\n'
+    assert list(built_queries(ast.parse(text))) == [3]
 
 
 TYPED = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import ChainMap
 from collections.abc import Iterator
 
 _SQL = re.compile(
@@ -11,34 +12,52 @@ _SQL = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _EXECUTES = frozenset({"execute", "executemany", "executescript", "raw", "exec_driver_sql", "text"})
+_Names = ChainMap[str, list[ast.expr]]  # what is given to a name: here, and in what is around it
 
 
 def built_queries(tree: ast.AST) -> Iterator[int]:
     """Lines of SQL texts with values in them that go into a call which executes them, at once or by name."""
-    nodes = list(ast.walk(tree))
-    named: dict[str, list[ast.expr]] = {}
-    for node in nodes:
+    return iter(sorted(set(_built_in(tree, ChainMap(), set()))))
+
+
+def _built_in(scope: ast.AST, outer: _Names, added: set[ast.expr]) -> Iterator[int]:
+    """Those of one function or of the module: a name in another function is another name."""
+    nodes, inner, named = list[ast.AST](), list[ast.AST](), outer.new_child()
+    ahead = [*ast.iter_child_nodes(scope)]
+    while ahead:
+        node = ahead.pop()
+        nodes.append(node)
         match node:
-            case (
-                ast.Assign(targets=[ast.Name(id=name)], value=value)
-                | ast.AugAssign(target=ast.Name(id=name), value=value)
-            ):
-                named.setdefault(name, []).append(value)
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                inner.append(node)
+                continue
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                named.maps[0].setdefault(name, []).append(value)
+            case ast.AugAssign(target=ast.Name(id=name), value=value):
+                named.maps[0].setdefault(name, []).append(value)
+                added.add(value)
+            case ast.arg(arg=name):
+                named.maps[0].setdefault(name, []).append(ast.Name(name))
+        ahead.extend(ast.iter_child_nodes(node))
+    for one in inner:
+        yield from _built_in(one, named, added)
     for node in nodes:
         if not (isinstance(node, ast.Call) and node.args):
             continue
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         first = node.args[0]
         texts = named.get(first.id, []) if isinstance(first, ast.Name) else [first]
-        if name in _EXECUTES and any(_SQL.match(_text(one) or _plain(one)) for one in texts):
-            yield from (one.lineno for one in texts if _text(one) and not _is_harmless(one, named))
+        queries = {one for one in texts if _SQL.match(_text(one) or _plain(one))}
+        if name in _EXECUTES and queries:
+            parts = (one for one in texts if one in queries | added)
+            yield from (one.lineno for one in parts if _text(one) and not _is_harmless(one, named))
 
 
 def _plain(node: ast.expr) -> str:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
-def _is_harmless(node: ast.expr, named: dict[str, list[ast.expr]]) -> bool:
+def _is_harmless(node: ast.expr, named: _Names) -> bool:
     """Are all values that are put in texts of this file, or marks for parameters (`", ".join("?" * n)`)?"""
     if not isinstance(node, ast.JoinedStr):
         return False
