@@ -81,7 +81,7 @@ ITERATION = whole(
     tool_calls=maybe(COUNT),
     execution_time_ms=COUNT,
     verification_status=JUDGED,
-    output_snapshot_path=TEXT,
+    output_snapshot_path=maybe(TEXT),
     reflections=many(TEXT),
     experiment=UNKNOWN,
 )

@@ -1,6 +1,7 @@
 """The reading commands and the error boundary, as a user meets them."""
 
 import errno
+import gzip
 import json
 import os
 import re
@@ -20,7 +21,7 @@ from making import Maker, order, record_all
 from ralph.app.views import rows
 from ralph.app.words.error_pages import error_pages
 from ralph.app.words.format import brief_seconds, clock, cost_words, dollars, iso, safe
-from ralph.core.model.events import AgentEnded
+from ralph.core.model.events import AgentEnded, AgentStarted
 from ralph.core.model.spend import Limits, Spend
 from ralph.core.text.clean import clean, one_line, redact
 from ralph.core.views.summary import GateLine
@@ -207,6 +208,36 @@ def test_garbled_summary_is_damage_of_one_loop(ralph, state):
     told = json.loads(out)
     assert told["counts"] == {"damaged": 1, "verified": 1, "exhausted": 1}
     assert [row["next"] for row in told["loops"] if row["loop"] == "crash-me-00000001"] == [["ralph doctor"]]
+
+
+@pytest.mark.parametrize("change", ["UPDATE summary SET body = x'ff'", "DELETE FROM summary"])
+def test_an_export_needs_no_summary(ralph, state, tmp_path, change):
+    """All that is exported of a loop is in its record."""
+    with sqlite3.connect(f"{state}/journal.db") as db:
+        db.execute(change)
+    db.close()
+    code, out, err = ralph("export", "crash-me-00000001", "--to", tmp_path / "out")
+    assert code == 0, (out, err)
+    told = json.loads((tmp_path / "out" / "loops" / "ralph-crash-me-00000001" / "state.json").read_text())
+    assert told["status"] == "running"
+
+
+def test_an_export_makes_nothing_up(ralph, tmp_path):
+    """A checkpoint that nobody judged is no failure, and a call without a checkpoint names no file."""
+    cut = Maker(order("cut-off-00000004")).begin().failing()
+    cut.add(AgentStarted(iteration=2, call=2, agent="command", prompt=""))
+    record_all(tmp_path / "state", Maker(order("open-one-00000003")).begin().failing().call(), cut)
+    for name, failures in (("open-one-00000003", [1, 1]), ("cut-off-00000004", [1])):
+        code, out, err = ralph("export", name, "--to", tmp_path / "out")
+        assert code == 0, (out, err)
+        folder = tmp_path / "out" / "loops" / f"ralph-{name}"
+        points = sorted((folder / "checkpoints").iterdir())
+        found = [json.loads(gzip.decompress(one.read_bytes()))["state"]["iteration"] for one in points]
+        assert [one["failures"] for one in found] == failures
+        told = json.loads((folder / "state.json").read_text())["iteration_history"]
+        named = [one["output_snapshot_path"] for one in told]
+        assert len(named) == 2
+        assert [path for path in named if path] == [f"checkpoints/{one.name}" for one in points]
 
 
 def test_status_in_a_directory_that_cannot_be_written(ralph, state):

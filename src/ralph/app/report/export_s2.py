@@ -24,6 +24,7 @@ from ralph.core.model import events as e
 from ralph.core.model.outcome import DONE
 from ralph.core.views.analytics import FLAT, LoopAnalytics, analyse
 from ralph.core.views.notices import limit_shares
+from ralph.core.views.summary import FAMILIAR
 from ralph.errors import RalphError
 from ralph.shell.git.project import find_project, user_call
 from ralph.shell.journal.entries import Record
@@ -41,7 +42,8 @@ def export_loop(text: str | None, env: Mapping[str, str], cwd: str, target: str)
     folder = os.path.join(target, "loops", f"ralph-{record.name}")
     os.makedirs(os.path.join(folder, "checkpoints"), exist_ok=True)
     found = analyse(record.loop, record.events)
-    (row,) = [one for one in rows if one.name == record.name]
+    lost = ListRow(record.name, "damaged", {}, record.loop.now)  # its summary: all else is in the record
+    row = next((one for one in rows if one.name == record.name), lost)
     files: dict[str, bytes] = {
         os.path.join(target, "registry.json"): _encode(registry_of(rows, target)),
         os.path.join(folder, "state.json"): _encode(state_of_loop(record, found, row)),
@@ -102,7 +104,7 @@ def state_of_loop(record: Record, found: LoopAnalytics, row: ListRow) -> dict[st
     return {
         "version": VERSION,
         "loop_id": f"ralph-{record.name}",
-        "status": "crashed" if row.word == "crashed" else row.body["state"],
+        "status": "crashed" if row.word == "crashed" else FAMILIAR[loop.outcome or loop.phase],
         "iteration": loop.iteration,
         "task": order.task,
         "completion_criteria": " && ".join(gate.run for gate in order.criterion.gates if not gate.hidden),
@@ -137,7 +139,7 @@ def state_of_loop(record: Record, found: LoopAnalytics, row: ListRow) -> dict[st
         },
         "error_context": _error_context(record, row),
         "baseline_metrics": _baseline_metrics(record),
-        "iteration_history": _iterations(found),
+        "iteration_history": _iterations(record, found),
         "best_iteration": found.best,
         "regression_events": None,
         "reinforcement_level": None,
@@ -149,7 +151,7 @@ def _error_context(record: Record, row: ListRow) -> dict[str, Any]:
     """Why it does not go on; a result is no error."""
     loop = record.loop
     stopped = loop.outcome not in (None, *DONE) or (
-        loop.outcome is None and row.word in ("crashed", "paused")
+        loop.outcome is None and (row.word == "crashed" or loop.phase == "paused")
     )
     return {
         "error_message": (loop.reason or row.word) if stopped else None,
@@ -171,7 +173,8 @@ def _baseline_metrics(record: Record) -> dict[str, Any] | None:
     return {"captured_at": iso(first[-1].at), **dict.fromkeys(unknown), "custom_metrics": {"red": reds}}
 
 
-def _iterations(found: LoopAnalytics) -> list[dict[str, Any]]:
+def _iterations(record: Record, found: LoopAnalytics) -> list[dict[str, Any]]:
+    made = {one.iteration for one in checkpoint_rows(record)}
     rows, before = [], 0.0
     for one in found.lines:
         judged = "skipped" if one.red is None else "failed" if one.red else "passed"
@@ -189,7 +192,9 @@ def _iterations(found: LoopAnalytics) -> list[dict[str, Any]]:
                 "tool_calls": None,
                 "execution_time_ms": round(1000 * (one.agent_seconds + one.gate_seconds)),
                 "verification_status": judged,
-                "output_snapshot_path": f"checkpoints/iteration-{one.iteration:03d}.json.gz",
+                "output_snapshot_path": f"checkpoints/iteration-{one.iteration:03d}.json.gz"
+                if one.iteration in made
+                else None,
                 "reflections": list(one.learned),
                 "experiment": None,
             }
@@ -199,7 +204,7 @@ def _iterations(found: LoopAnalytics) -> list[dict[str, Any]]:
 
 
 def analytics_of(record: Record, found: LoopAnalytics, row: ListRow) -> dict[str, Any]:
-    loop, rows = record.loop, _iterations(found)
+    loop, rows = record.loop, _iterations(record, found)
     shares = limit_shares(loop)
     limits = {name: value for name, value in msgspec.structs.asdict(loop.limits).items() if value is not None}
     exhausted = [name for name, share in shares.items() if share >= 1]
@@ -244,7 +249,7 @@ def _checkpoints(record: Record) -> Iterator[tuple[int, dict[str, Any]]]:
     paths = {one.commit: one.paths for one in record.events if isinstance(one, e.CheckpointMade)}
     before, failures = order.base.commit, 0
     for row in rows:
-        failures += row.red != 0
+        failures += bool(row.red)  # None: not judged
         artifacts = _artifacts(record, before, row) or [
             {"path": path, "hash": None, "status": None} for path in paths[row.commit]
         ]
