@@ -103,3 +103,17 @@ def test_any_edit_of_any_document(
     for number, span in enumerate(spans):
         if number != at:
             assert text[span.start : span.end] in made
+
+
+def test_a_number_of_any_length_is_passed_over() -> None:
+    """Longer than Python would read: it is nobody's value here, and stays."""
+    text = f'{{"n": {"1" * 5000}, "status": "FAILING"}}'
+    assert apply_edits(text, [JsonEdit(("status",), "PASSING")]) == text.replace("FAILING", "PASSING")
+
+
+@pytest.mark.parametrize("first", ['"no"', "[{}, {}]", "{}", '[["a", "b", {"c": "d"}], "e"]'])
+def test_a_list_that_is_there_twice_is_the_last_one(first: str) -> None:
+    """Whatever its first value looks like when it is taken to be as long as the second."""
+    for size in range(60):
+        text = f'{{"items": {first}, "items": ["{"a" * size}"]}}'
+        assert element_starts(text.encode(), "items") == [text.rindex("[") + 1]

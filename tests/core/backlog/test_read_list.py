@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ralph.core.backlog.json_text import element_starts
 from ralph.core.backlog.read_list import read_list, unknown_fields
 
 
@@ -92,6 +93,14 @@ def test_passed_without_commands_is_no_evidence() -> None:
 def test_no_list(text: str) -> None:
     """Text that holds no list is one critical problem, never an exception."""
     assert read_list(text).critical
+
+
+def test_of_two_lists_the_last_one_counts() -> None:
+    """The first one may be anything: what is wrong with the list is told, and it can be changed."""
+    for first in ('"no"', "3", "[[1], 2]", "{}"):
+        text = f'{{"items":{first},"items":[{{"id":"A-1","title":"a","status":"FAILING","colour":1}}]}}'
+        assert codes(text) == {"unknown_field": "/items/0/colour"}
+        assert element_starts(text.encode(), "items") == [text.index('{"id"')]
 
 
 JSON = st.recursive(

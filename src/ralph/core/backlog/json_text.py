@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-_DECODER = json.JSONDecoder(strict=False)
+_DECODER = json.JSONDecoder(strict=False, parse_int=str)  # only spans matter: a number may have any length
 _SPACE = re.compile(r"[ \t\r\n]*")
 _BEGIN = re.compile(r"\ufeff?[ \t\r\n]*")
 _INDENT = re.compile(r"\n([ \t]+)\S")
@@ -125,7 +125,7 @@ def _find_member(text: str, key: str, body: str) -> Span:
         found = members(text, first_value(text), {key: len(body)})[key]
         if text.startswith(body, found.start):
             return found
-    except (ValueError, IndexError):  # the key is there twice, and the first value has another size
+    except (ValueError, IndexError, TypeError):  # the key is there twice; the first value has another size
         pass
     return members(text, first_value(text))[key]
 

@@ -168,15 +168,16 @@ def is_evidence(attempt: dict[str, Any]) -> bool:
     return attempt.get("result") == "PASSED" and next(attempt_problems(attempt), None) is None
 
 
-class _Keys(msgspec.Struct):
-    items: list[dict[str, msgspec.Raw] | str | float | bool | list[msgspec.Raw] | None]
+_Row = dict[str, msgspec.Raw] | str | float | bool | list[msgspec.Raw] | None
 
 
 def unknown_fields(data: bytes) -> list[Problem]:
     """Fields that are not part of the format, of a list that could be read."""
     data = data.removeprefix(_BOM)
     top = "" if data.lstrip()[:1] == b"[" else "/items"
-    rows = msgspec.json.decode(data if top else b'{"items":%b}' % data, type=_Keys).items
+    # Of two lists `items` the last one counts, whatever the first one is.
+    whole = msgspec.json.decode(data, type=dict[str, msgspec.Raw])["items"] if top else data
+    rows = msgspec.json.decode(whole, type=list[_Row])
     known = {one.encode_name for one in msgspec.structs.fields(BacklogItem)}
     return [
         Problem("INFO", "unknown_field", f"{top}/{number}/{key}", "not part of the format; it is kept")
