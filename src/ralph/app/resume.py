@@ -75,9 +75,7 @@ def refuse_final(name: str, env: Mapping[str, str]) -> Loop:
     word = "discarded" if landing.was_dropped else "merged" if landing.state else loop.outcome
     if loop.phase == "ended" and (loop.outcome in FINAL or word != loop.outcome):
         raise NothingToDo(
-            f"loop '{name}' is {word}, which is final",
-            code="E-LOOP-FINAL",
-            next=f"ralph report {name}",
+            f"loop '{name}' is {word}, which is final", code="E-LOOP-FINAL", next=f"ralph report {name}"
         )
     return loop
 

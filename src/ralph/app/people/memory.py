@@ -13,13 +13,7 @@ import msgspec
 from ralph.app.place import JournalReader, journal_of
 from ralph.app.views.rows import list_row
 from ralph.core.model.events import AgentEnded, GuardsEnded, LearningsCleared, LoopEnded
-from ralph.core.views.memory import (
-    TRUSTED,
-    MemoryEntry,
-    choose_notes,
-    ended_entry,
-    join_repeated,
-)
+from ralph.core.views.memory import TRUSTED, MemoryEntry, choose_notes, ended_entry, join_repeated
 from ralph.errors import RalphError
 from ralph.shell.journal.store import JournalRow, SummaryRow
 
@@ -85,9 +79,7 @@ def _entries(summary: SummaryRow, reader: JournalReader) -> Iterator[MemoryEntry
         yield entry
 
 
-def _notes(
-    rows: Iterator[JournalRow],
-) -> tuple[list[tuple[JournalRow, str, int]], set[str], float, bool]:
+def _notes(rows: Iterator[JournalRow]) -> tuple[list[tuple[JournalRow, str, int]], set[str], float, bool]:
     noted: list[tuple[JournalRow, str, int]] = []
     cleared: set[str] = set()
     ended, accused = 0.0, False

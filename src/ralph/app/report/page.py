@@ -125,10 +125,7 @@ def _facts(report: LoopReport) -> Iterable[tuple[str, str]]:
     spend = report.spend
     yield "Outcome", report.state.outcome or report.state.phase
     yield "Grade", report.state.grade or "none"
-    yield (
-        "Time",
-        clock(spend.seconds) + (f" and {clock(spend.waited)} waiting" if spend.waited else ""),
-    )
+    yield ("Time", clock(spend.seconds) + (f" and {clock(spend.waited)} waiting" if spend.waited else ""))
     yield "Iterations", f"{spend.iterations} ({plural(spend.calls, 'agent call')})"
     cost = cost_words(spend.cost, spend.calls_of_unknown_cost, spend.calls, estimated=spend.cost_estimated)
     yield "Cost", cost.removeprefix("cost ")

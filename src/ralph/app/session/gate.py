@@ -6,14 +6,7 @@ from collections.abc import Mapping
 
 from ralph.clock import Clock, SystemClock
 from ralph.core.model.agent import Claim
-from ralph.core.session.answer_stop import (
-    ENDINGS,
-    MAX_REFUSALS,
-    StopAnswer,
-    answer_stop,
-    judged_exit,
-    owed,
-)
+from ralph.core.session.answer_stop import ENDINGS, MAX_REFUSALS, StopAnswer, answer_stop, judged_exit, owed
 from ralph.core.session.hosts import without_session
 from ralph.core.session.names import check_session_name, session_name
 from ralph.core.session.record import Fact, HookAnswered, Session, SessionClaimed, SessionEnded, StopAsked

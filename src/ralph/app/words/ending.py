@@ -136,12 +136,7 @@ def _before_and_now(loop: Loop, gate: Gate, verdict: Verdict | None) -> str:
 
 
 def ending(
-    loop: Loop,
-    change: ChangeSize | None = None,
-    *,
-    number: int = 0,
-    colour: bool = False,
-    width: int = 0,
+    loop: Loop, change: ChangeSize | None = None, *, number: int = 0, colour: bool = False, width: int = 0
 ) -> list[str]:
     """All lines of the card. `width` 0: nobody is looking through a narrow window, so nothing is folded."""
     lines = _fold_title(loop, number, colour, width)

@@ -43,10 +43,7 @@ def next_steps(at: LoopStanding) -> tuple[Next, ...]:
     if at.dropped:
         return (report,)
     if at.word == "satisfied":
-        return (
-            Next("go further", 'ralph loop TASK --check "a check that fails until it is done"'),
-            report,
-        )
+        return (Next("go further", 'ralph loop TASK --check "a check that fails until it is done"'), report)
     if at.word == "verified" or at.landing in ("landing", "landed", "undoing"):
         return (*_landing(at), report)
     if at.word == "unproven":

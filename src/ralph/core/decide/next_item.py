@@ -271,12 +271,7 @@ def add_mend_item(loop: Loop, sentences: tuple[str, ...]) -> Loop:
     stands = status_by_criterion(build.links.tests)
     open_criteria = tuple(name for name, status in stands.items() if status not in GOOD)
     item = Item(
-        id=MEND,
-        title=WHOLE,
-        priority=HIGH,
-        serves=open_criteria,
-        chore=True,
-        notes=sentences[:MAX_NAMED],
+        id=MEND, title=WHOLE, priority=HIGH, serves=open_criteria, chore=True, notes=sentences[:MAX_NAMED]
     )
     return replace(
         loop.with_proof(not_yet=sentences), build=replace(with_items(loop, build, (item,)), item=None)

@@ -10,15 +10,7 @@ from typing import NoReturn
 
 import msgspec.structs
 
-from ralph.core.decide import (
-    after_judging,
-    failover,
-    grants,
-    next_item,
-    on_baseline,
-    opinion,
-    plan_facts,
-)
+from ralph.core.decide import after_judging, failover, grants, next_item, on_baseline, opinion, plan_facts
 from ralph.core.decide.after_fault import after_fault
 from ralph.core.decide.stuck import apply
 from ralph.core.decide.stuck.take_back import forgiven, sentence_for_prompt
@@ -147,10 +139,7 @@ def agent_ended(loop: Loop, event: AgentEnded) -> Loop:
         programs={**agents.programs, name: event.program} if event.program else agents.programs,
     )
     return replace(
-        loop,
-        order=order,
-        build=_note_indication(loop, event),
-        todo=(TakeSnapshot(iteration=loop.iteration),),
+        loop, order=order, build=_note_indication(loop, event), todo=(TakeSnapshot(iteration=loop.iteration),)
     )
 
 

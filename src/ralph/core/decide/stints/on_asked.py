@@ -194,11 +194,7 @@ def resume_asked(loop: Loop, event: ResumeAsked) -> Loop:
     """Take a paused or an ended but resumable loop up again; raised limits come with the asking."""
     _refuse_resume(loop, event)
     held, held_phase, ended = loop.control.held_todo, loop.control.held_phase, loop.phase == "ended"
-    loop = replace(
-        _go_on(loop).with_control(held_todo=(), held_phase="working"),
-        outcome=None,
-        reason="",
-    )
+    loop = replace(_go_on(loop).with_control(held_todo=(), held_phase="working"), outcome=None, reason="")
     loop = _with_room(loop, event)
     if event.agent is not None:
         loop, held = _with_agent(loop, event.agent), _by_first_agent(held)

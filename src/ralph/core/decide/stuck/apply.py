@@ -159,11 +159,7 @@ def close_on_finish(loop: Loop, action: Finish) -> Loop:
     if action.outcome == "broken" and loop.call.fault is not None:
         return open_for_wait(loop, action.reason)
     after = breaker_.note_loop_end(
-        breaker,
-        action.reason,
-        verified=action.outcome in DONE,
-        at=loop.now,
-        iteration=loop.iteration,
+        breaker, action.reason, verified=action.outcome in DONE, at=loop.now, iteration=loop.iteration
     )
     return _with(loop, after)
 

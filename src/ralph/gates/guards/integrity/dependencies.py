@@ -14,13 +14,7 @@ from ralph.gates.command import word_set
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 from ralph.gates.guards._base.texts import pairs
-from ralph.gates.guards._files.manifests import (
-    Wanted,
-    is_lock,
-    is_manifest,
-    locked_packages,
-    wanted_packages,
-)
+from ralph.gates.guards._files.manifests import Wanted, is_lock, is_manifest, locked_packages, wanted_packages
 
 NAME = "dependencies"
 KINDS = guard_kinds(NAME, "undo that change of the dependencies", {

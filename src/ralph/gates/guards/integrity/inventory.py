@@ -67,11 +67,7 @@ def check(facts: GuardFacts) -> GuardResult:
         text = f"the inventory is unknown: no gate tells its tests ({names})"
         return GuardResult(NAME, facts.tree, applied=False, summary=text)
     return guard_result(
-        NAME,
-        facts,
-        findings,
-        good="every base test is there",
-        bad="tests of the base are missing or changed",
+        NAME, facts, findings, good="every base test is there", bad="tests of the base are missing or changed"
     )
 
 

@@ -15,14 +15,7 @@ from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Counts, Finding, Reading, TestState
 from ralph.core.proof.compare import COLLECT
 from ralph.core.text.clean import clean
-from ralph.gates.readers._kit.observation import (
-    Observation,
-    count,
-    lost_report,
-    message,
-    settle_tests,
-    worst,
-)
+from ralph.gates.readers._kit.observation import Observation, count, lost_report, message, settle_tests, worst
 
 _TARGET = re.compile(r"^\s+(?:Running (?:unittests )?(\S+) \([^)\n]*\)|Doc-tests (\S+))$")
 _TEST = re.compile(r"^test (\S[^\n]{0,300}?)(?: - should panic)? \.\.\. (ok|FAILED|ignored)(?:, [^\n]*)?$")
