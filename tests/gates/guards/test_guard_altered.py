@@ -174,6 +174,14 @@ def test_what_is_not_certain_there_is_left_alone(kind, body):
     assert alter_calls(written(kind, body), {"adds"}, kind) == (written(kind, body), frozenset())
 
 
+def test_of_two_tests_with_one_name_none_is_altered():
+    """Which of them a report means is not known."""
+    for kind in ("rs", "js"):
+        body = "assert_eq!(f(1), 2);" if kind == "rs" else "assert.equal(f(1), 2);"
+        text = written(kind, body) * 2
+        assert alter_calls(text, {"adds"}, kind) == (text, frozenset())
+
+
 SCRIPTS = {
     "check.py": ("from a import f\n\nassert f(1) == 2\nassert f(2) == 3\n", "== 3\nassert f(2) == 3"),
     "check.mjs": ("import { f } from './a.mjs';\nassert.equal(f(1), 2);\n", "(1), 3)"),

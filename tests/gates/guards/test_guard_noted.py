@@ -7,7 +7,9 @@ import sys
 
 import pytest
 from guardkit import PYTEST, facts_of, read_as
+from msgspec.structs import replace
 
+from ralph.core.model.verdict import Reading
 from ralph.gates.guards import REGISTRY, Tried, inspect
 from ralph.gates.guards._base.facts import NotedSeen
 from ralph.gates.guards._breaks.wrap_source import add_comments
@@ -43,6 +45,7 @@ class TestOld(unittest.TestCase):
     def test_method(self):
         self.assertEqual(1, 1)
 """
+GO_GATE = replace(PYTEST, name="go", read="go")
 NAMES = ("test_rows", "test_mocked", "test_loud", "test_async", "test_method")
 NODE = """const test = require('node:test'), assert = require('node:assert');
 test('good', () => { assert.equal(1, 1); });
@@ -80,6 +83,22 @@ fn bad() {
 #[should_panic]
 fn loud() {
     panic!();
+}
+
+#[should_panic(expected = "x")]
+/// Says why.
+#[test]
+fn louder() {
+    panic!("x");
+}
+
+#[test]
+fn twice() {}
+
+mod other {
+    #[test]
+    #[ignore]
+    fn twice() {}
 }
 """
 
@@ -145,9 +164,9 @@ def test_go(tmp_path):
 @pytest.mark.skipif(not shutil.which("rustc"), reason="rustc is not here")
 def test_rust(tmp_path):
     """A test that panics says so itself; one that has to is left alone."""
-    names, program = ("good", "bad", "loud"), "rustc --test a.rs -o a && ./a"
+    names, program = ("good", "bad", "loud", "louder", "twice"), "rustc --test a.rs -o a && ./a"
     ends, made, said = ends_of(tmp_path, "a.rs", RUST, names, ("sh", "-c", program))
-    assert made == {"a.rs::good", "a.rs::bad"}
+    assert made == {"a.rs::good": 1, "a.rs::bad": 1}
     assert ends.passed == {"a.rs::good": 1}, said
 
 
@@ -181,11 +200,85 @@ def test_a_report_against_the_tests_own_notes(marks, at_base, unended):
     asked = noted_request(given, PYTEST, "/tmp/r/marks", given.read_result)
     assert set(asked.tests) == {"tests/test_a.py::test_fixed"}, "only what turned green"
     seen = compare_ends(asked, given.final["tests"], read_ends(marks))
-    seen = without_base(seen, asked, read_ends(at_base))
+    seen = without_base(seen, asked, read_ends(at_base), frozenset())
     (result,) = inspect(facts(noted={"tests": seen}), {"repeat": REGISTRY["repeat"]})
     assert [(one.key, one.asks) for one in result.findings] == (
         [("repeat.unended:tests/test_a.py::test_fixed", True)] if unended else []
     )
+
+
+SAME = """class TestA:
+    def test_fixed(self): pass
+class TestB:
+    @loud
+    def test_fixed(self): pass
+"""
+METHODS = [f"::Test{one}::test_fixed" for one in "ABC"]
+GO_ID = "example.com/coins::TestFixed"
+
+
+@pytest.mark.parametrize(
+    ("gate", "path", "text", "ids", "noted"),
+    [
+        (GO_GATE, "a_test.go", GO, [GO_ID.replace("Fixed", "Good")], 1),
+        (GO_GATE, "a_test.go", GO.replace("TestGood", "TestFixed"), [GO_ID, f"{GO_ID}/a", f"{GO_ID}/b"], 1),
+        (PYTEST, "tests/test_a.py", SAME, METHODS[:2], 0),
+        (PYTEST, "tests/test_a.py", SAME.replace("@loud", ""), METHODS[:2], 2),
+        (PYTEST, "tests/test_a.py", SAME.replace("@loud", ""), METHODS, 0),
+        (PYTEST, "tests/test_a.py", "def test_rows(n): pass\n", ["::test_rows[a::b.c]", "::test_rows[d]"], 2),
+        (PYTEST, "tests/test_a.py", "def half(n): pass\n", ["::tests.test_a.half"], 0),
+        (PYTEST, "calc/sums.py", "def half(n): pass\n", ["::calc.sums.half"], 0),
+        (PYTEST, "calc/sums.py", "def half(n): pass\n", ["::half"], 0),
+    ],
+)  # fmt: skip
+def test_only_ends_that_are_certain_are_counted(gate, path, text, ids, noted):
+    """Subtests, doctests, inherited tests and namesakes that cannot be told apart are not asked about."""
+    ids = [path + one if one.startswith("::") else one for one in ids]
+    files = dict.fromkeys(ids, path) if gate is PYTEST else {}
+    given = facts_of(
+        {"a.py": "1\n", path: text},
+        {"a.py": "2\n", path: text},
+        gates=(gate,),
+        base={gate.name: Reading("fail", "", tests=dict.fromkeys(ids, "fail"))},
+        final={gate.name: Reading("pass", "", tests=dict.fromkeys(ids, "pass"), files=files)},
+    )
+    asked = noted_request(given, gate, "/tmp/r/marks", given.read_result)
+    assert sum(len(one) for one in asked.tests.values()) == noted
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "module"),
+    [
+        ("a.test.js", "const test = require('node:test');\nconst x = `\nimport y\n`;\n", False),
+        ("a.test.cjs", "const { test } = load();\nconst x = `\nexport y\n`;\n", False),
+        ("a.test.ts", "import { test } from 'vitest';\n", True),
+    ],
+)
+def test_notes_leave_the_kind_of_a_script_and_its_types_alone(path, text, module):
+    """Text in a string makes no module, types are not checked, and named fixtures are not wrapped away."""
+    text += "test('good', () => {});\ntest('fixtures', async ({ page }) => {});\n"
+    files, made = note_ends(path, text, ("good", "fixtures"), "/m")
+    assert made == {f"{path}::good": 1}
+    assert (b"import * as __fs" in files[path]) == module
+    assert files[path].startswith(b"// @ts-nocheck\n") == path.endswith("ts")
+
+
+@pytest.mark.parametrize(
+    ("red", "at_base", "edited", "kept"),
+    [
+        ("tests/test_a.py::test_fixed", b"r tests/test_a.py::test_fixed\n", (), True),
+        ("tests/test_a.py::test_fixed", b"", (), False),
+        ("collect:tests/test_a.py", b"r tests/test_a.py::test_fixed\n", (), True),
+        ("collect:tests/test_a.py", b"r tests/test_a.py::test_fixed\n", ("tests/test_a.py",), False),
+        ("collect:tests/test_a.py", b"", (), False),
+    ],
+)
+def test_red_with_notes_counts_where_they_work_at_the_base(red, at_base, edited, kept):
+    """A note that breaks a file speaks against the note, not against the change."""
+    given = facts()
+    asked = noted_request(given, PYTEST, "/tmp/r/marks", given.read_base)
+    seen = without_base(NotedSeen(red=frozenset({red})), asked, read_ends(at_base), frozenset(edited))
+    assert seen.red == ({red} if kept else set())
 
 
 def test_what_is_red_only_with_notes_and_what_the_language_lost_are_questions():

@@ -13,10 +13,11 @@ from msgspec.structs import replace
 
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, Reading
-from ralph.core.proof.compare import compare
+from ralph.core.proof.compare import COLLECT, compare
 from ralph.gates.guards._base.facts import GuardFacts, NotedSeen
 from ralph.gates.guards._base.test_files import places_of_tests
 from ralph.gates.guards._tests.note_ends import Ends, name_of, note_ends
+from ralph.gates.judging_paths import is_test
 
 MAX_TESTS = 50
 MAX_LISTED = 20
@@ -37,15 +38,26 @@ def noted_request(
     tests: dict[str, tuple[str, ...]] = {}
     base, final = facts.base.get(gate.name), facts.final[gate.name]
     names = compare(base, final, fail_on=gate.fail_on).witness if base is not None and final.tests else ()
-    turned = [name for name in names if name in (final.tests or {})][:MAX_TESTS]
+    turned = [name for name in names if name in (final.tests or {}) and _is_function(gate, name)][:MAX_TESTS]
     for path, functions in places_of_tests(facts, gate, turned).items():
+        if path.endswith(".py") and not is_test(path):
+            continue  # a doctest is called as the function that it stands in
         try:
             made, noted = note_ends(path, (read(path) or b"").decode(), functions, marks)
         except (SyntaxError, ValueError, RecursionError):
             continue
         files |= made
-        tests |= {name: tuple(ids) for one, ids in functions.items() if (name := name_of(path, one)) in noted}
+        for function, ids in functions.items():
+            name = name_of(path, function)
+            if len({one.partition("[")[0] for one in ids}) <= noted.get(name, 0):
+                tests[name] = tuple(ids)
     return NoteRequest(files, tests)
+
+
+def _is_function(gate: Gate, name: str) -> bool:
+    """Subtests of Go end inside a function that notes one end; doctests are called by dotted names."""
+    inner = name.partition("[")[0].rpartition("::")
+    return "/" not in name.partition("::")[2] if gate.read == "go" else not inner[1] or "." not in inner[2]
 
 
 def compare_ends(request: NoteRequest, reading: Reading, ends: Ends) -> NotedSeen:
@@ -59,12 +71,16 @@ def compare_ends(request: NoteRequest, reading: Reading, ends: Ends) -> NotedSee
     return NotedSeen(unended=frozenset(unended), foreign=frozenset(foreign))
 
 
-def without_base(seen: NotedSeen, request: NoteRequest, ends: Ends) -> NotedSeen:
+def without_base(seen: NotedSeen, request: NoteRequest, ends: Ends, edited: frozenset[str]) -> NotedSeen:
     """Without what is so at the base too: tests that cannot note anything, functions that were replaced."""
     works = {one for name, ids in request.tests.items() if name in ends.seen for one in ids}
     replaced = {function for _, function in ends.foreign}
+    loads = works and edited.isdisjoint(request.files)  # the same files did load there with their notes
     return replace(
-        seen, unended=seen.unended & works, foreign=seen.foreign - replaced if works else frozenset()
+        seen,
+        red=frozenset(one for one in seen.red if one in works or (loads and one.startswith(COLLECT))),
+        unended=seen.unended & works,
+        foreign=seen.foreign - replaced if works else frozenset(),
     )
 
 

@@ -23,6 +23,8 @@ from ralph.gates.guards._parts.brackets import closing, split_arguments
 from ralph.gates.guards._parts.script_language import language
 
 _PLAIN_MARKS = re.compile(r"(?:pytest\.)?mark\.\w+|(?:mock\.|unittest\.mock\.)?patch(?:\.\w+)*|parametrize")
+_FIXTURES = re.compile(r"\s*(?:async\b\s*)?(?:function\b\s*\w*\s*)?\(\s*\{")  # read off the parameter's text
+_IMPORTS = re.compile(r"^\s*(?:import\b(?!\s*\()|export\b)", re.MULTILINE)
 _PYTHON = """
 import functools, inspect, os
 AT, FLAGS = %(marks)r, os.O_WRONLY | os.O_CREAT | os.O_APPEND
@@ -87,8 +89,8 @@ function __noted(name, fn) {
   return function () { return run(this, arguments); };
 }
 """
-Noted = tuple[dict[str, bytes], frozenset[str]]  # files, and the tests in them that note their ends
-_NOTHING: Noted = ({}, frozenset())
+Noted = tuple[dict[str, bytes], dict[str, int]]  # files; tests in them that note their ends -> definitions
+_NOTHING: Noted = ({}, {})
 _GO = """package %(package)s
 
 import "os"
@@ -158,70 +160,74 @@ def note_ends(path: str, text: str, functions: Collection[str], marks: str) -> N
 def _note_python(path: str, text: str, functions: Collection[str], marks: str) -> Noted:
     tree = ast.parse(text)
     lines = LINE.findall(text)
-    done = set()
-    for node in sorted(ast.walk(tree), key=lambda one: -getattr(one, "lineno", 0)):
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or node.name not in functions:
-            continue
-        lead = lines[node.lineno - 1][: node.col_offset]
-        plain = all(_PLAIN_MARKS.match(ast.unparse(mark)) for mark in node.decorator_list)
-        if not lead.strip() and plain:  # what another decorator makes of an error is not known
-            done.add(name_of(path, node.name))
-            lines.insert(node.lineno - 1, f"{lead}@__noted__['noted']({name_of(path, node.name)!r})\n")
+    defs = [one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
+    plain = _PLAIN_MARKS.match
+    left = {one.name for one in defs if not all(plain(ast.unparse(mark)) for mark in one.decorator_list)}
+    done = Counter[str]()  # what another decorator makes of an error is not known: namesakes are left too
+    for node in sorted(defs, key=lambda one: -one.lineno):
+        if node.name in functions and node.name not in left:
+            done[name := name_of(path, node.name)] += 1
+            lead = lines[node.lineno - 1][: node.col_offset]
+            lines.insert(node.lineno - 1, f"{lead}@__noted__['noted']({name!r})\n")
     lines.insert(first_free_line(tree), f"exec({_PYTHON % {'marks': marks}!r}, __noted__ := {{}})\n")
     made = "".join(lines)
     ast.parse(made)
-    return ({path: made.encode()}, frozenset(done)) if done else _NOTHING
+    return ({path: made.encode()}, done) if done else _NOTHING
 
 
 def _note_javascript(path: str, text: str, functions: Collection[str], marks: str) -> Noted:
-    done = set()
+    done = {}
     for function in functions:
         heads = list(re.finditer(rf"\b(?:test|it)\s*(?=\(\s*([\"'`]){re.escape(function)}\1\s*,)", text))
         end = closing(text, heads[0].end(), "js") if len(heads) == 1 else -1
         if end < 0:
             continue
         for begin, last in split_arguments(text, heads[0].end() + 1, end - 1, "js"):
-            if re.match(r"\s*(?:async\b|function\b|\(|\w+\s*=>)", text[begin:last]):
-                name = json.dumps(name_of(path, function))
-                text = f"{text[:begin]} __noted({name}, {text[begin:last]}){text[last:]}"
-                done.add(name_of(path, function))
+            given = text[begin:last]
+            if re.match(r"\s*(?:async\b|function\b|\(|\w+\s*=>)", given):
+                if not _FIXTURES.match(given):
+                    name = json.dumps(name_of(path, function))
+                    text = f"{text[:begin]} __noted({name}, {given}){text[last:]}"
+                    done[name_of(path, function)] = 1
                 break
     if not done:
         return _NOTHING
-    module = path.endswith((".mjs", ".mts")) or bool(
-        re.search(r"^\s*(?:import\b(?!\s*\()|export\b)", text, re.MULTILINE)
-    )
-    place = (
-        {"fs": "__fs", "vm": "__vm"} if module else {"fs": 'require("node:fs")', "vm": 'require("node:vm")'}
-    )
+    kind = path.rsplit(".", 1)[-1]
+    written = kind[0] != "c" and not re.search(r"=\s*require\(", text)  # a string may hold a line of a module
+    module = kind[0] == "m" or (written and bool(_IMPORTS.search(text)))
+    place = {one: f"__{one}" if module else f'require("node:{one}")' for one in ("fs", "vm")}
     helper = _JAVASCRIPT % {**place, "marks": json.dumps(marks)}
     lead = 'import * as __fs from "node:fs";\nimport * as __vm from "node:vm";\n' if module else ""
-    return ({path: f"{text}\n{lead}{helper}".encode()}, frozenset(done))
+    typed = "// @ts-nocheck\n" if "ts" in kind and not text.startswith("#!") else ""
+    return ({path: f"{typed}{text}\n{lead}{helper}".encode()}, done)
 
 
 def _note_go(path: str, text: str, functions: Collection[str], marks: str) -> Noted:
     package = re.search(r"^package\s+(\w+)", text, re.MULTILINE)
-    done = set()
+    done = {}
     for function in functions:
         head = re.search(rf"^func {re.escape(function)}\((\w+) \*testing\.T\) \{{", text, re.MULTILINE)
         if head is not None and head[1] != "_":
             note = f" defer notedEnd({json.dumps(name_of(path, function))}, {head[1]});"
             text = text[: head.end()] + note + text[head.end() :]
-            done.add(name_of(path, function))
+            done[name_of(path, function)] = 1
     if not done or package is None:
         return _NOTHING
     helper = _GO % {"package": package[1], "marks": json.dumps(marks)}
     beside = posixpath.join(posixpath.dirname(path), f"zz_noted_{package[1]}_test.go")
-    return ({path: text.encode(), beside: helper.encode()}, frozenset(done))
+    return ({path: text.encode(), beside: helper.encode()}, done)
 
 
 def _note_rust(path: str, text: str, functions: Collection[str], marks: str) -> Noted:
-    done = set()
+    done = {}
     for function in functions:
-        name = function.rsplit("::", 1)[-1]
-        head = re.search(rf"#\[test\]\s*(?:pub\s+)?fn {re.escape(name)}\(\)\s*\{{", text)
-        if head is not None:
-            words = {"marks": json.dumps(marks), "name": json.dumps(name_of(path, function))}
-            text = text[: head.end()] + _RUST % words + text[head.end() :]
-            done.add(name_of(path, function))
-    return ({path: text.encode()} if done else {}, frozenset(done))
+        heads = list(re.finditer(rf"\bfn\s+{re.escape(function)}\b(\s*\(\)\s*\{{(?!\s*#!))?", text))
+        if len(heads) != 1 or not heads[0][1]:
+            continue
+        above = re.split(r"[;{}]\s*\n", text[: heads[0].start()])[-1]  # its own attributes and comments
+        if re.search(r"#\[test\]\s*(?:pub\s+)?\Z", above) and not re.search(r"should_panic|ignore", above):
+            at, name = heads[0].end(), name_of(path, function)
+            words = {"marks": json.dumps(marks), "name": json.dumps(name)}
+            text = text[:at] + _RUST % words + text[at:]
+            done[name] = 1
+    return ({path: text.encode()} if done else {}, done)

@@ -145,11 +145,12 @@ class _Repeats(Struct):
         return reading
 
     def compare_with_base(self) -> list[Experiment]:
-        """Where notes contradict the report: do they tell anything at the base?"""
+        """Where notes contradict the report or turn it red: do they tell anything at the base?"""
         lab, calls, asked = self.lab, list[GateCall](), dict[str, NoteRequest]()
+        edited = frozenset(change.path for change in lab.facts.changes)
         store, base = lab.judge.site.store, lab.judge.site.order.base.tree
         for name, seen in lab.tried.noted.items():
-            if not seen.unended and not seen.foreign:
+            if not seen.red and not seen.unended and not seen.foreign:
                 continue
             gate = self._gate(name)
             marks = lab.judge.marks_path(lab.judge.slot(gate, "noted"))
@@ -161,7 +162,7 @@ class _Repeats(Struct):
         def take(heard: Heard) -> None:
             name = heard.call.gate.name
             seen, ends = lab.tried.noted[name], read_ends(heard.marks)
-            lab.tried.noted[name] = without_base(seen, asked[name], ends)
+            lab.tried.noted[name] = without_base(seen, asked[name], ends, edited)
 
         return [Experiment("repeat", calls, take, needed=True)] if calls else []
 
