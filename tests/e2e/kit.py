@@ -69,6 +69,19 @@ def search_path(*first: str) -> str:
     return os.pathsep.join(dict.fromkeys([*first, *found, "/usr/bin", "/bin"]))
 
 
+def path_without_bubblewrap(place: Place) -> str:
+    """A PATH on which everything is but bubblewrap."""
+    folder = place.top / "bin"
+    folder.mkdir()
+    for part in search_path().split(os.pathsep):
+        for name in os.listdir(part):
+            target = folder / name
+            if name != "bwrap" and not target.is_symlink():
+                target.symlink_to(os.path.join(part, name))
+    assert shutil.which("git", path=str(folder))
+    return str(folder)
+
+
 def shims(top: Path, *names: str) -> str:
     """A folder of the user's own with these tools in it: Ralph's own environment is not the project's."""
     folder = top / "tools-on-path"

@@ -1,25 +1,11 @@
 """Levels of protection: each works, each is said, and none is taken silently."""
 
-import os
 import shutil
 
 import pytest
-from kit import agent, search_path
+from kit import agent, path_without_bubblewrap
 
 pytestmark = pytest.mark.slow
-
-
-def path_without_bubblewrap(place):
-    """A PATH on which everything is but bubblewrap."""
-    folder = place.top / "bin"
-    folder.mkdir()
-    for part in search_path().split(os.pathsep):
-        for name in os.listdir(part):
-            target = folder / name
-            if name != "bwrap" and not target.is_symlink():
-                target.symlink_to(os.path.join(part, name))
-    assert shutil.which("git", path=str(folder))
-    return str(folder)
 
 
 @pytest.mark.soak

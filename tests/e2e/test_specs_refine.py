@@ -7,7 +7,7 @@ import signal
 import subprocess
 
 import pytest
-from kit import HERE, ralph_argv, userstate
+from kit import HERE, path_without_bubblewrap, ralph_argv, userstate
 
 pytestmark = pytest.mark.slow
 
@@ -37,7 +37,10 @@ def nothing_left(place):
 
 
 def test_without_a_terminal_the_proposal_is_kept_and_git_applies_it(place, specs):
-    """Edits and questions of all specs are one patch; the specs are untouched until it is applied."""
+    """Edits and questions of all specs are one patch; the specs are untouched until it is applied, and one
+    with a byte order mark keeps it."""
+    (specs / "01-open.md").write_text("\ufeff" + FIRST)
+    place.forget()
     done = place.ralph(*refine("proposes", "--json"))
     assert done.code == 0, done.report()
     said = json.loads(done.out)
@@ -58,7 +61,7 @@ def test_without_a_terminal_the_proposal_is_kept_and_git_applies_it(place, specs
     assert "# question: For how long does it stay open?\n" in patch.read_text()
     assert place.ralph("status", "--all", "--json").out.count('"name"') == 0, "no loop is recorded"
     subprocess.run(["sh", "-c", said["apply"]], check=True, env=place.env())
-    assert (specs / "01-open.md").read_text() == "# Open\n\nIt opens within 200 ms.\n"
+    assert (specs / "01-open.md").read_text() == "\ufeff# Open\n\nIt opens within 200 ms.\n"
 
 
 @pytest.mark.parametrize(("answer", "written"), [("y", "within 200 ms"), ("n", "fast")])
@@ -117,10 +120,61 @@ def test_a_stopped_attack_leaves_nothing(place, specs, sign, code):
     place.same_user()
 
 
+def test_what_was_paid_for_before_a_stop_is_kept(place, specs):
+    """A signal in the second call leaves the proposal of the first in its file, and says where."""
+    running = place.start(*refine("hangs-later"))
+    running.until_call("hanging")
+    os.killpg(running.process.pid, signal.SIGTERM)
+    done = running.wait()
+    (kept,) = (place.repo / ".ralph" / "refine").iterdir()
+    assert (done.code, f"kept in .ralph/refine/{kept.name}" in done.err) == (143, True), done.report()
+    assert "+It opens within 200 ms." in kept.read_text()
+    nothing_left(place)
+
+
+def test_without_a_sandbox_nobody_is_asked_unless_the_user_says_so(place, specs):
+    """Nothing else keeps the agent from writing: refused without bubblewrap, told where it is not wanted."""
+    few = {"PATH": path_without_bubblewrap(place)}
+    done = place.ralph(*refine("proposes"), env=few)
+    assert (done.code, "E-SANDBOX" in done.err) == (4, True), done.report()
+    place.same_user()
+    done = place.ralph(*refine("proposes", "--dry-run", "--sandbox", "none"), env=few)
+    assert (done.code, "no sandbox: agents and gates have your own rights" in done.out) == (0, True)
+    assert "read-only" not in done.out
+
+
+def test_a_spec_that_cannot_be_read_or_written_stops_no_other(place, specs):
+    """Each has its reason and counts in the exit code; the rest is attacked and applied."""
+    for name in ("00-a.md", "01-open.md"):
+        (specs / name).write_bytes(b"\xff")
+    done = place.ralph(*refine("proposes", "--json", "specs/00-a.md", "specs/01-open.md"))
+    said = json.loads(done.out)
+    assert (done.code, said["spend"]["calls"]) == (1, 0), done.report()
+    assert ["UTF-8" in one["trouble"] for one in said["specs"]] == [True, True]
+    for name in ("02-" + "x" * 244 + ".md", "03-open.md"):  # no room in its name for the file beside it
+        (specs / name).write_text(FIRST)
+    done = place.ralph(*refine("proposes", "--yes"))
+    assert (done.code, "wrote specs/03-open.md" in done.out) == (1, True), done.report()
+    assert "xxx.md' cannot be used: file name too long" in done.err
+    assert "3 of 5 specs attacked" in done.out
+    assert "within 200 ms" in (specs / "03-open.md").read_text()
+
+
+def test_a_secret_in_other_letters_is_one(place, specs):
+    """What JSON escapes is read as it will be shown: the answer is left out."""
+    done = place.ralph(*refine("leaks", "specs/01-open.md"), env={"SOME_TOKEN": "token-of-the-user"})
+    assert (done.code, "it repeats a secret" in done.out) == (1, True), done.report()
+    assert "token-of-the-user" not in done.text
+
+
 def test_dry_run_calls_nobody_and_no_specs_is_said(place, specs):
     """What would be asked is shown; a project without specs has nothing to refine."""
     done = place.ralph(*refine("hangs", "--dry-run"))
     assert (done.code, "specs/02-close.md" in done.out) == (0, True), done.report()
+    own = f'agent = "critic"\n[agents.critic]\ncommand = "{HERE / "judges" / "attacks_spec.py"} hangs"\n'
+    own += '[team.reviewer]\neffort = "high"\n'
+    (place.config / "ralph" / "config.toml").write_text(own)
+    assert "E-AGENT-EFFORT" in place.ralph("specs", "refine", "--dry-run").err, "the reviewer's, not dropped"
     for file in specs.iterdir():
         file.unlink()
     assert place.ralph(*refine("proposes")).code == 6

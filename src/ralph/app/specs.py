@@ -15,13 +15,13 @@ from ralph.core.model.verdict import Finding
 from ralph.core.specs.lint import check_specs
 from ralph.core.specs.parse import Spec, parse_spec
 from ralph.core.specs.refine import edited_spec, proposal_text
-from ralph.shell.plan.spec_files import Files, new_spec, read_specs, replace_spec, write_beside
+from ralph.shell.plan.spec_files import MARK, Files, new_spec, read_specs, replace_spec, write_beside
 from ralph.shell.run.open import SignalCount
 from ralph.shell.run.refine_specs import RefinedSpec, refine_specs
 from ralph.shell.start.refine import Refining, prepare_refining
 from ralph.shell.start.request import StartRequest
 
-__all__ = ["CheckedSpecs", "RefinedSpec", "Refining", "check_files", "new_spec"]
+__all__ = ["CheckedSpecs", "RefinedSpec", "Refining", "Spend", "check_files", "new_spec"]
 
 PROPOSALS = ".ralph/refine"  # a folder of the project
 TASK = "Attack the specs"
@@ -63,8 +63,13 @@ def refine(refining: Refining, env: Mapping[str, str]) -> Iterator[tuple[Refined
 def write_proposal(refining: Refining, refined: list[RefinedSpec]) -> str:
     """Everything that was proposed, as one file that `git apply` takes; its path inside the project."""
     name = time.strftime("%Y%m%d-%H%M%S", time.gmtime(SystemClock().now()))
-    texts = (proposal_text(one.path, one.text, one.said) for one in refined if one.said is not None)
-    return write_beside(refining.files.top, PROPOSALS, name, ".patch", "".join(texts).encode())
+    files = refining.files
+    texts = (
+        proposal_text(one.path, MARK * (one.path in files.marked) + one.text, one.said)
+        for one in refined
+        if one.said is not None
+    )
+    return write_beside(files.top, PROPOSALS, name, ".patch", "".join(texts).encode())
 
 
 def apply_proposal(refining: Refining, one: RefinedSpec) -> None:

@@ -18,6 +18,8 @@ for name in ("specs/01-open.md", "planted.md"):  # a proposal is all that it may
         print("WROTE", name)
     except OSError:
         pass
+if (mode, "opens fast" in asked) == ("hangs-later", False):
+    mode = "hangs"
 edit = {"find": "opens fast", "replace": "opens within 200 ms", "why": "no test could decide it"}
 answer = {"edits": [edit] if "opens fast" in asked else [], "questions": ["For how long does it stay open?"]}
 if mode == "hangs":
@@ -28,4 +30,7 @@ if mode == "learns" and "# Again" not in asked:
 if mode == "floods":
     print("x" * 3_000_000, flush=True)
 spent(100, 0.4)
+if mode == "leaks":  # as JSON may write a "t"
+    print('{"edits": [], "questions": ["\\u0074oken-of-the-user"]}', flush=True)
+    sys.exit()
 print("no JSON today" if mode == "talks" else json.dumps(answer), flush=True)

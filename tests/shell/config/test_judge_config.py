@@ -11,12 +11,12 @@ from ralph.core.model.gate import Criterion
 from ralph.core.model.order import BoxTerms, Order
 from ralph.core.model.rubric import objections
 from ralph.core.model.spend import Limits
-from ralph.errors import UserError
+from ralph.errors import RalphError, UserError
 from ralph.shell import config
 from ralph.shell.agent_call.beside.side_calls import is_instruction_file, judge_order
 from ralph.shell.config.judge import default_dimensions, rubric_of
 from ralph.shell.git.project import find_project
-from ralph.shell.start.agents import SAME, AgentChoice, choose_judge
+from ralph.shell.start.agents import SAME, AgentChoice, choose_judge, choose_judge_beside
 
 ANCHORS = 'anchors = {1 = "bad", 5 = "so so", 10 = "good"}'
 WORKER = AgentChoice(agent=SealedAgent("command", ("/bin/worker",)))
@@ -128,6 +128,18 @@ def test_the_loops_own_agent_judges_unless_another_is_named(place):
     )
     assert (os.path.basename(other.judge.argv[0]), other.rubric.same_agent) == ("true", False)
     assert place.seat("").rubric is None
+
+
+def test_a_hosts_own_program_is_looked_for_unless_another_agent_judges(place, tmp_path):
+    """A profile that names no agent names no other one: that the host's is missing is said at the start."""
+    own = '[profiles.big]\nmodel = "larger"\n[judge]\nrubric = "default"\nprofile = "big"\n'
+    with pytest.raises(RalphError, match="claude"):
+        choose_judge_beside(
+            place.load(own),
+            find_project(str(place.repo)),
+            {"PATH": str(tmp_path), "HOME": str(tmp_path)},
+            "claude",
+        )
 
 
 def test_a_judges_profile_brings_its_own_key_and_price(place):

@@ -36,6 +36,10 @@ class Refinement(Struct, frozen=True, forbid_unknown_fields=True):
     edits: tuple[SpecEdit, ...]
     questions: tuple[str, ...]  # what only people can answer
 
+    def words(self) -> tuple[str, ...]:
+        """All that the agent wrote, as it will be read."""
+        return (*self.questions, *(words for edit in self.edits for words in (edit.replace, edit.why)))
+
 
 def read_refinement(reply: str, spec: str) -> Refinement | str:
     """The proposal in an agent's last message, or what is wrong with it."""

@@ -326,7 +326,7 @@ def check_limits(settings: Settings, explicit: AbstractSet[str], agent_reports_c
             "a cost limit cannot be enforced for this agent",
             code="E-LIMITS",
             at=settings.origins[asked].where,
-            why="it does not report its cost; add --max-time 4h or --max-iterations 10",
+            why="it does not report its cost; add --max-time 4h",
             next="ralph loop --help",
         )
 

@@ -25,6 +25,7 @@ from ralph.shell.journal.selection import project_top
 FOLDER = "specs"
 MAX_BYTES = 8 * 1024 * 1024
 MAX_FILES = 2000
+MARK = "\ufeff"  # the byte order mark that some editors write
 _NUMBERED = re.compile(r"(\d{1,4})-(.*)\.md")
 
 
@@ -34,6 +35,7 @@ class Files(msgspec.Struct, frozen=True):
     top: str
     texts: dict[str, str]
     skipped: dict[str, str] = {}
+    marked: frozenset[str] = frozenset()  # the files that begin with MARK, which is in no text
 
 
 def top_of(cwd: str) -> str:
@@ -57,14 +59,16 @@ def read_specs(cwd: str, asked: Sequence[str] = ()) -> Files:
             next=f"ralph specs check {shlex.quote(paths[0])}",
         )
     texts: dict[str, str] = {}
+    marked: set[str] = set()
     skipped: dict[str, str] = {}
     for path in dict.fromkeys(paths):
-        found = read_text(top, path)
+        found = _read_whole(top, path)
         if isinstance(found, str):
-            texts[path] = found
+            texts[path] = found.removeprefix(MARK)
+            marked |= {path} if found.startswith(MARK) else set()
         else:
             skipped[path] = found.what
-    return Files(top, texts, skipped)
+    return Files(top, texts, skipped, frozenset(marked))
 
 
 def _asked_paths(cwd: str, top: str, asked: Iterable[str]) -> Iterator[str]:
@@ -99,6 +103,11 @@ def _list_specs(top: str, folder: str) -> list[str]:
 
 def read_text(top: str, path: str) -> str | RalphError:
     """One file of the project as text, or why not."""
+    found = _read_whole(top, path)
+    return found.removeprefix(MARK) if isinstance(found, str) else found
+
+
+def _read_whole(top: str, path: str) -> str | RalphError:
     whole = os.path.join(top, path)
     if not _inside(top, whole):
         return _leads_out(path)
@@ -121,7 +130,7 @@ def read_text(top: str, path: str) -> str | RalphError:
             f"'{path}' is larger than {MAX_BYTES} bytes", code="E-SPEC-LARGE", next="ralph specs check"
         )
     try:
-        return data.decode("utf-8-sig")
+        return data.decode()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         return UserError(
@@ -169,19 +178,18 @@ def new_spec(cwd: str, name: str) -> tuple[str, str]:
 def replace_spec(top: str, path: str, old: str, new: str) -> None:
     """Write `new` where `old` still is: a plain file, which was not edited meanwhile."""
     whole = os.path.join(top, path)
-    found = read_text(top, path)
-    if found != old or os.path.realpath(whole) != os.path.join(os.path.realpath(top), path):
-        why = "is a link" if found == old else "was changed meanwhile"
+    found = _read_whole(top, path)
+    mark = MARK if found == MARK + old else ""
+    if found != mark + old or os.path.realpath(whole) != os.path.join(os.path.realpath(top), path):
+        why = "is a link" if found == mark + old else "was changed meanwhile"
         raise NeedsHuman(
             f"'{path}' {why}; it was left as it is", code="E-SPEC-MOVED", next=f"ralph specs refine '{path}'"
         )
     fresh = f"{whole}.ralph-{os.getpid()}"
     try:
-        with open(whole, "rb") as file:
-            mark = b"\xef\xbb\xbf" if file.read(3) == b"\xef\xbb\xbf" else b""
         with open(fresh, "xb") as file:
             os.fchmod(file.fileno(), stat.S_IMODE(os.stat(whole).st_mode))
-            file.write(mark + new.encode())
+            file.write((mark + new).encode())
             file.flush()
             os.fsync(file.fileno())
         os.replace(fresh, whole)

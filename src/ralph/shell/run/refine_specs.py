@@ -37,7 +37,7 @@ class RefinedSpec(Struct, frozen=True):
     path: str
     text: str
     said: Refinement | None = None
-    trouble: str = ""  # why there is no proposal
+    trouble: str = ""  # why there is no proposal, or why it could not be applied
 
 
 def refine_specs(
@@ -75,7 +75,8 @@ class _SpecCalls:
             if message is None:
                 return RefinedSpec(path, text, trouble=self._stop)
             said = read_refinement(message, text)
-            if any(secret in message for secret in self._secrets):
+            told = (message, *(said.words() if isinstance(said, Refinement) else ()))
+            if any(secret in words for secret in self._secrets for words in told):
                 said = "it repeats a secret of the environment"
             if isinstance(said, Refinement):
                 return RefinedSpec(path, text, said)

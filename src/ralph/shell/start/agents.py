@@ -322,7 +322,7 @@ def choose_judge_beside(
     """The judge of work that the agent of a host does: by default the host's own program, called for that."""
     if rubric_of(settings) is None:
         return JudgeChoice()
-    named = settings.judge.agent or settings.judge.profile
+    named = settings.judge.agent or _profile(settings).agent
     worker = AgentChoice(agent=SealedAgent(host))
     if not named:
         worker = choose_agents(replace(settings, agent=host), project, env)[0]

@@ -14,8 +14,8 @@ from ralph.shell import config
 from ralph.shell.agent_call.beside.side_calls import judge_order
 from ralph.shell.git.project import Project
 from ralph.shell.plan.spec_files import Files, read_specs
-from ralph.shell.sandbox.probe import find_protection
-from ralph.shell.start.agents import AgentChoice, choose_agents, refuse_unboxed
+from ralph.shell.sandbox.probe import Protection, find_protection
+from ralph.shell.start.agents import AgentChoice, choose_agents, with_effort
 from ralph.shell.start.request import StartRequest, read_settings, refuse_inside, refuse_request
 from ralph.shell.start.team import agent_of_role
 from ralph.shell.state.directory import open_state, state_dir
@@ -30,7 +30,7 @@ class Refining(Struct, frozen=True, kw_only=True):
     project: Project
     files: Files
     asked: str  # the user's own words to the reviewer
-    level: str  # of the sandbox
+    shield: Protection
     notes: tuple[str, ...]
 
 
@@ -44,10 +44,12 @@ def prepare_refining(
     found = read_specs(request.cwd, paths)
     choice = _choose_agent(request, settings, project, env)
     config.check_limits(settings, config.explicit_limits(settings), choice.reports_cost)
-    box = replace(settings.box, network=settings.net == "on")
+    # A proposal is all that the agent may make: without a box nothing would see to that.
+    sandbox = "none" if settings.box.sandbox == "none" else "require"
+    box = replace(settings.box, network=settings.net == "on", sandbox=sandbox)
     state = open_state(state_dir(env), create=True)
     _, shield = find_protection(box.sandbox, box.network, state.root, env)
-    refuse_unboxed(choice, shield.level, box.sandbox)
+    unheld = () if sandbox == "require" else shield.words
     order = Order(
         loop=f"refine-{token_hex(4)}",
         task=request.task,
@@ -62,8 +64,8 @@ def prepare_refining(
         project=project,
         files=found,
         asked=settings.team.of("reviewer").prompt,
-        level=shield.level,
-        notes=(*settings.warnings, *choice.notes, *found.skipped.values()),
+        shield=shield,
+        notes=(*settings.warnings, *choice.notes, *found.skipped.values(), *unheld),
     )
 
 
@@ -79,4 +81,5 @@ def _choose_agent(
     choice = choose_agents(settings, project, env, command=request.agent_cmd)[0]
     model = settings.model if typed else reviewer.model or settings.model
     notes = choice.notes if typed or reviewer.model else (*choice.notes, SAME_AGENT)
-    return replace(choice, agent=replace(choice.agent, model=model), notes=notes)
+    agent = with_effort(replace(choice.agent, model=model), env, "" if typed else reviewer.effort)
+    return replace(choice, agent=agent, notes=notes)

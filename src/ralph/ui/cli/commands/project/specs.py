@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ralph.app.words.format import plural, safe, table
-from ralph.errors import NeedsHuman, RalphError
+from ralph.errors import RalphError
 from ralph.ui.cli.loop_options import pick_options, pick_settings, typed_settings
 
 if TYPE_CHECKING:
-    from ralph.app.specs import RefinedSpec, Refining
+    from ralph.app.specs import RefinedSpec, Refining, Spend
 
 
 @click.group(short_help="Create, check or refine specs.")
@@ -97,16 +97,17 @@ def refine(**given: Any) -> int:
     """Let another agent attack all of `specs/`, or the files and folders given, one call per spec.
 
     The agent is --agent, else the team's reviewer ([team.reviewer]), else the one that loops use. It reads
-    the project and proposes edits and questions; it cannot write. Each proposal is shown, and applied only
-    after your yes. All of them are kept in `.ralph/refine/`: a patch for `git apply`, with the questions in
-    it. Exit code 0: every spec was attacked. 1: some were not (limit, failed call, unusable answer).
+    the project and proposes edits and questions; the sandbox keeps it from writing, so there must be one
+    unless you say --sandbox none. Each proposal is shown, and applied only after your yes. All of them are
+    kept in `.ralph/refine/`: a patch for `git apply`, with the questions in it. Exit code 0: every spec was
+    attacked. 1: some were not (limit, failed call, unusable answer), or could not be written.
 
     \b
     Examples:
       ralph specs refine
       ralph specs refine specs/01-log-in.md --agent codex --max-cost 2
     """
-    from ralph.app.specs import TASK, prepare_refine, refine, write_proposal
+    from ralph.app.specs import TASK, prepare_refine
     from ralph.app.start import StartRequest
     from ralph.ui.ask.criterion import on_terminal
 
@@ -121,22 +122,12 @@ def refine(**given: Any) -> int:
         print(f"note: {safe(note, 400)}", file=sys.stderr)
     calls = plural(len(refining.files.texts), "spec")
     print(f"asking {safe(refining.order.agent.name)} about {calls}, a call each", file=sys.stderr)
-    refined, spend = [], None
-    for one, spend in refine(refining, env):  # noqa: B007 - the last one counts
-        refined.append(one)
-        if not as_json:
-            _show_proposal(one)
-    made = [one for one in refined if one.said is not None and (one.said.edits or one.said.questions)]
-    path, lost = "", None
-    try:
-        path = write_proposal(refining, made) if made else ""
-    except RalphError as trouble:  # what was paid for is shown all the same
-        lost = trouble
+    found, spend = _attack(refining, env, as_json=as_json)
+    path, lost = _keep(refining, found)
+    applied: list[str] = []
     ask = on_terminal() and not as_json
-    applied = [one.path for one in made if _apply(refining, one, yes=given["yes"], ask=ask)]
-    patch = bool(path) and any(
-        one.said.edits and one.path not in applied for one in made if one.said is not None
-    )
+    refined = [_apply(refining, one, applied, yes=given["yes"], ask=ask) for one in found]
+    patch = bool(path) and any(one.said and one.said.edits and one.path not in applied for one in refined)
     top = refining.files.top
     but = "".join(f" --exclude={quote(one)}" for one in applied)
     how = f"git -C {quote(top)} apply{but} {quote(os.path.join(top, path))}" if patch else ""
@@ -146,19 +137,50 @@ def refine(**given: Any) -> int:
         _show_end(refined, spend, applied, path, how)
     if lost is not None:
         raise lost
-    return 1 if any(one.trouble for one in refined) or refining.files.skipped else 0
+    return 1 if any(one.trouble for one in refined) else 0
+
+
+def _attack(refining: Refining, env: dict[str, str], *, as_json: bool) -> tuple[list[RefinedSpec], Spend]:
+    """Every spec with what is proposed for it, each shown as it comes in."""
+    from ralph.app.specs import RefinedSpec, Spend, refine
+
+    refined = [RefinedSpec(path, "", trouble=why) for path, why in refining.files.skipped.items()]
+    spend = Spend()
+    try:
+        for one, spend in refine(refining, env) if refining.files.texts else ():  # noqa: B007 - the last one
+            refined.append(one)
+            if not as_json:
+                _show_proposal(one)
+    except BaseException:  # a signal, mostly: what was paid for is kept
+        path, lost = _keep(refining, refined)
+        if path or lost is not None:
+            print(f"kept in {safe(path)}" if lost is None else f"note: {safe(lost.what)}", file=sys.stderr)
+        raise
+    return refined, spend
+
+
+def _keep(refining: Refining, refined: list[RefinedSpec]) -> tuple[str, RalphError | None]:
+    """The file with all proposals, if there are any, or why it could not be written."""
+    from ralph.app.specs import write_proposal
+
+    made = [one for one in refined if one.said is not None and (one.said.edits or one.said.questions)]
+    try:
+        return write_proposal(refining, made) if made else "", None
+    except RalphError as trouble:
+        return "", trouble
 
 
 def _show_refining(refining: Refining, *, as_json: bool) -> int:
     agent, limits, paths = refining.order.agent, refining.order.limits, list(refining.files.texts)
+    box = refining.shield
     if as_json:
-        told = {"v": 1, "agent": agent.name, "model": agent.model, "sandbox": refining.level, "specs": paths}
+        told = {"v": 1, "agent": agent.name, "model": agent.model, "sandbox": box.level, "specs": paths}
         print(json.dumps(told, ensure_ascii=False))
         return 0
     bounds = {"USD": limits.cost, "tokens": limits.tokens, "seconds": limits.time}
     rows = [
         ("agent", safe(f"{agent.name} {agent.model}".strip())),
-        ("sandbox", f"level {refining.level}, read-only"),
+        ("sandbox", f"level {box.level}{', read-only' if box.boxed else ''}"),
         ("limits", ", ".join(f"{most:g} {unit}" for unit, most in bounds.items() if most) or "none"),
         *(("spec", safe(path)) for path in paths),
         *(("note", safe(note, 400)) for note in refining.notes),
@@ -189,20 +211,24 @@ def _show_proposal(one: RefinedSpec) -> None:
         print(f"  warning: the edits remove {safe(', '.join(lost), 300)}; tests name criteria by these ids")
 
 
-def _apply(refining: Refining, one: RefinedSpec, *, yes: bool, ask: bool) -> bool:
+def _apply(refining: Refining, one: RefinedSpec, applied: list[str], *, yes: bool, ask: bool) -> RefinedSpec:
+    """Write its edits, if they are wanted; the spec, with why that failed."""
+    from msgspec.structs import replace
+
     from ralph.app.specs import apply_proposal
 
     if one.said is None or not one.said.edits or not (yes or ask):
-        return False
+        return one
     words = f"apply {plural(len(one.said.edits), 'edit')} to {safe(one.path)}?"
     if not yes and not click.confirm(words, default=False, err=True):
-        return False
+        return one
     try:
         apply_proposal(refining, one)
-    except NeedsHuman as moved:
-        print(f"note: {safe(moved.what, 300)}", file=sys.stderr)
-        return False
-    return True
+    except RalphError as trouble:
+        print(f"note: {safe(trouble.what, 300)}", file=sys.stderr)
+        return replace(one, trouble=trouble.what)
+    applied.append(one.path)
+    return one
 
 
 def _show_end(refined: list[RefinedSpec], spend: Any, applied: list[str], path: str, how: str) -> None:
