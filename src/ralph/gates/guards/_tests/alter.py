@@ -1,7 +1,8 @@
 """Tests that ask for the wrong answer: one expected value of each is altered, so that they must fail.
 
-Only where that is certain: an equality that stands unconditionally in the test's own body, whose one side
-is written down there or in the cases of a parametrised test. Pure text work on Python's syntax tree.
+Only where that is certain: an equality that stands unconditionally in the test's own body. The side that is
+written down there, or in the cases of a parametrised test, gets another value of its kind; where both sides
+are computed, one becomes an object that equals nothing. Pure text work on Python's syntax tree.
 """
 
 from __future__ import annotations
@@ -44,11 +45,35 @@ def _first(function: _Function | ast.Module) -> list[_Span]:
                     return column
             elif constant := _constant(expected):
                 return [constant]
+    for statement in function.body:
+        if sides := _sides(statement):
+            expected = next((side for side in sides if not _is_computed(side)), sides[0])
+            return [_nothing_equal(_value_of(function, expected))]
     return []
 
 
-def _expected_side(statement: ast.stmt) -> Iterator[ast.expr]:
-    """The side of an equality that is written down, when it is clear which one that is."""
+def _value_of(function: _Function | ast.Module, expected: ast.expr) -> ast.expr:
+    """What a name was given in the test, once: whoever reads the test's names sees the altered value."""
+    names = [
+        one for one in ast.walk(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+    ]
+    given = [one for one in names if isinstance(expected, ast.Name) and one.id == expected.id]
+    for statement in function.body if len(given) == 1 else ():
+        if isinstance(statement, ast.Assign) and statement.targets == given:
+            return statement.value
+    return expected
+
+
+def _nothing_equal(part: ast.expr) -> _Span:
+    return part.lineno, part.col_offset, part.end_lineno or 0, part.end_col_offset or 0, "object()"
+
+
+def _is_computed(side: ast.expr) -> bool:
+    return any(isinstance(part, _UNKNOWN) for part in ast.walk(side))
+
+
+def _sides(statement: ast.stmt) -> list[ast.expr]:
+    """Both sides of an equality that is claimed, the one first that is more often the expected one."""
     sides: list[ast.expr] = []
     if isinstance(statement, ast.Assert) and isinstance(statement.test, ast.Compare):
         if len(statement.test.ops) == 1 and isinstance(statement.test.ops[0], ast.Eq):
@@ -57,7 +82,12 @@ def _expected_side(statement: ast.stmt) -> Iterator[ast.expr]:
         call = statement.value
         if isinstance(call.func, ast.Attribute) and call.func.attr in _EQUAL and len(call.args) >= 2:
             sides = [call.args[1], call.args[0]]
-    plain = [side for side in sides if not any(isinstance(part, _UNKNOWN) for part in ast.walk(side))]
+    return sides
+
+
+def _expected_side(statement: ast.stmt) -> Iterator[ast.expr]:
+    """The side of an equality that is written down, when it is clear which one that is."""
+    plain = [side for side in _sides(statement) if not _is_computed(side)]
     written = [side for side in plain if isinstance(side, _WRITTEN)]
     if len(written) == 1:
         yield written[0]

@@ -2,7 +2,7 @@
 
 What a runner reports can be made by the judged code; so can these notes, but not by whoever does not know of
 them. A test is changed by them as well: who forges only while the tests are as they were lets it turn red.
-JavaScript also tells which functions of the language itself are no longer its own (`n NAME FUNCTION`).
+Python and JavaScript also tell which functions of the language are no longer its own (`n NAME FUNCTION`).
 Pure text work; only tests of which it is certain where they begin.
 """
 
@@ -26,7 +26,7 @@ _PLAIN_MARKS = re.compile(r"(?:pytest\.)?mark\.\w+|(?:mock\.|unittest\.mock\.)?p
 _FIXTURES = re.compile(r"\s*(?:async\b\s*)?(?:function\b\s*\w*\s*)?\(\s*\{")  # read off the parameter's text
 _IMPORTS = re.compile(r"^\s*(?:import\b(?!\s*\()|export\b)", re.MULTILINE)
 _PYTHON = """
-import functools, inspect, os
+import builtins, functools, inspect, os, types
 AT, FLAGS = %(marks)r, os.O_WRONLY | os.O_CREAT | os.O_APPEND
 opened, write, close = os.open, os.write, os.close
 def end(text):
@@ -43,6 +43,10 @@ class Ending:
         pass
     def __exit__(self, kind, *rest):
         end(("r " if kind else "p ") + self.name)
+        for key, value in vars(builtins).items():
+            own = (type, types.BuiltinFunctionType, types.MethodType)
+            if callable(value) and not isinstance(value, own) and type(value).__module__ != "_sitebuiltins":
+                end("n " + self.name + "\\tbuiltins." + key)
 def noted(name):
     def around(function):
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
