@@ -88,7 +88,8 @@ class Back(World):
     def terminal(self, name: str, nap: float) -> Iterator[subprocess.Popen[bytes]]:
         """A terminal in which somebody starts a loop with `-d` and stays."""
         line = f"{shlex.join([*ralph_argv(), *self.words_for(name, nap)])}; sleep 300"
-        argv = ["script", "-qec", line, os.devnull]
+        # Under nohup a hangup would be ignored by everybody in it.
+        argv = ["env", "--default-signal=HUP", "script", "-qec", line, os.devnull]
         words = {"cwd": self.repo, "env": self.env(), "stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL}
         with subprocess.Popen(argv, **words) as made:
             try:

@@ -95,7 +95,7 @@ def progress_of(stream: str, reader: JournalReader) -> Progress:
         elif fact.deed == "attempt":
             begun.pop(fact.item, None)
             counted += bool(fact.attempt.get("counted", True))
-    return (counted, *(_newest_step(loop, reader) for loop in begun.values()))
+    return (counted, *(step for loop in begun.values() if (step := _newest_step(loop, reader))))
 
 
 def _newest_step(loop: str, reader: JournalReader) -> int:
