@@ -75,7 +75,7 @@ def test_make_demo_behind_a_proxy_that_signs_anew(newcomer):
         done = run(argv, place, **away)
         proxy.shutdown()
     assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
-    assert {"pypi.org", "files.pythonhosted.org"} <= set(proxy.hosts)
+    assert proxy.hosts, "nothing went through the proxy"
     assert "setup 3/4: " in done.stderr  # no silent seconds
     assert "VERIFIED_DONE (A)" in done.stdout
     assert "use it in your own projects: make install" in done.stdout
