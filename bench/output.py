@@ -1,19 +1,25 @@
-"""200 MB from one agent call, as plain text and as JSON lines, beside reading them through a pipe."""
+"""200 MB from one agent call, as plain text and as JSON lines, beside reading them through a pipe.
+
+The keeper alone is measured by its processor time, beside that of the reader: lines, and one line of 100 MB.
+"""
 
 import os
 import shlex
 import subprocess
 import time
+from contextlib import suppress
 
-from measuring import MEGABYTE, Line, interleaved, quiet
+from measuring import MEGABYTE, Line, interleaved, quiet, typical_ratio
 from memory import AIM as MEMORY_AIM
 from memory import peak_of
-from sample import AGENT, Place, facts, loop_command, make_project, place
+from sample import AGENT, PYTHON, Place, facts, loop_command, make_project, place
 
 from ralph.core.model.events import AgentEnded, AgentStarted
+from ralph.shell.process import client
 
 PART = "output"
 AIM = 0.5  # seconds
+KEEPER_AIM = 5.0  # times the processor time of a reader that keeps nothing
 LINES = {  # a hundred characters of text; a record of about five hundred, as streams of coding CLIs have them
     "text": "word " * 20 + "\\n",
     "json": '{"ralph": 1, "type": "text", "text": "' + "word " * 95 + '"}\\n',
@@ -27,6 +33,8 @@ def measure(quick: bool) -> list[Line]:
         make_project(here, 100, 1000)
         for kind, line in LINES.items():
             found += _kind(here, kind, line, size, rounds)
+        found.append(_keeper(here, f"{size} MB of lines", LINES["text"], size, rounds))
+        found.append(_keeper(here, f"one line of {size // 2} MB", "word ", size // 2, rounds))
     return found
 
 
@@ -72,6 +80,49 @@ def _kind(here: Place, kind: str, line: str, size: int, rounds: int) -> list[Lin
             aim=MEMORY_AIM,
         ),
     ]
+
+
+def _keeper(here: Place, what: str, line: str, size: int, rounds: int) -> Line:
+    """The processor time of a keeper that owns such a call, beside that of a reader of the same bytes."""
+    script = f"import sys\nblock = b'{line}' * 640\nfor _ in range({size * MEGABYTE} // len(block)):\n"
+    argv = (PYTHON, "-I", "-S", "-c", f"{script}    sys.stdout.buffer.write(block)\n")
+    numbers = iter(range(rounds))
+
+    def keeper() -> float:
+        folder = os.path.join(here.root, f"keeper-{size}-{next(numbers)}")
+        return _keeper_seconds(folder, argv, here.repo)
+
+    def reader() -> float:
+        began = time.process_time()
+        _through_a_pipe(here, shlex.join(argv), size)
+        return time.process_time() - began
+
+    floors, keepers = interleaved(rounds, reader, keeper)
+    return Line(
+        part=PART,
+        what=f"the keeper's own CPU: {what}",
+        floor=quiet(floors) * 1000,
+        ralph=quiet(keepers) * 1000,
+        unit="ms",
+        value=typical_ratio(keepers, floors),
+        value_unit="x",
+        aim=KEEPER_AIM,
+    )
+
+
+def _keeper_seconds(folder: str, argv: tuple[str, ...], cwd: str) -> float:
+    """Its start is no part of it: that is paid once a call, whatever comes out."""
+    env = {"PATH": os.defpath}
+    call = client.start_call(folder, client.CallSpec(argv=argv, env=env, cwd=cwd, wall_seconds=600.0))
+    seen: list[int] = []
+    while not client.poll([call], 0.005):
+        with suppress(OSError), open(f"/proc/{call.keeper_pid}/schedstat", encoding="ascii") as file:
+            spent = int(file.read().split()[0])
+            if os.path.exists(os.path.join(folder, "out")):
+                seen.append(spent)
+    if call.ended is None or call.ended.exit_code != 0:
+        raise SystemExit(f"the keeper's call ended as {call.ended}")
+    return (seen[-1] - seen[0]) / 1e9
 
 
 def _through_a_pipe(here: Place, agent: str, size: int) -> float:

@@ -303,29 +303,26 @@ def test_json_of_the_keeper_is_json():
 @levels
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["flood", "one_line"])
-def test_flood_is_bounded_in_time_and_memory(tmp_path, level, way):
-    """200 MB, or one line of 100 MB, costs the keeper under half a second of CPU and 30 MB of memory."""
+def test_flood_is_bounded_in_memory(tmp_path, level, way):
+    """200 MB, or one line of 100 MB, costs the keeper 30 MB of memory, and 20 MB are kept of it."""
     size = 200 if way == "flood" else 100
     spec, _ = callkit.agent(level, tmp_path, way, size)
     call = start(tmp_path, spec)
-    peak, cpu = watch_keeper(call)
+    peak = watch_keeper(call)
     assert call.ended.exit_code == 0
     assert call.ended.bytes_out >= size << 20
     assert call.ended.dropped_bytes == call.ended.bytes_out - (20 << 20)
     assert 0 < peak < 30 << 10
-    assert cpu < 0.5
 
 
 def watch_keeper(call):
-    """The keeper's peak memory in kB and its own CPU seconds: wall time would measure the machine's load."""
-    peak, ticks = 0, 0
+    """The keeper's peak memory in kB."""
+    peak = 0
     while not client.poll([call], 0.01):
-        with contextlib.suppress(OSError, IndexError):
+        with contextlib.suppress(OSError):
             status = Path(f"/proc/{call.keeper_pid}/status").read_text()
             peak = max([peak, *(int(word.split()[1]) for word in status.splitlines() if "VmHWM" in word)])
-            fields = Path(f"/proc/{call.keeper_pid}/stat").read_text().rsplit(")", 1)[1].split()
-            ticks = max(ticks, int(fields[11]) + int(fields[12]))
-    return peak, ticks / os.sysconf("SC_CLK_TCK")
+    return peak
 
 
 @pytest.mark.sample(test=2)
