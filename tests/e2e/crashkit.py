@@ -31,13 +31,15 @@ try:
 except BlockingIOError:
     say("overlap")
 say("start")
-until = time.monotonic() + {before}
-while time.monotonic() < until and not os.path.exists({go!r}):
-    time.sleep(0.02)
+def nap(seconds):
+    until = time.monotonic() + seconds
+    while time.monotonic() < until and not os.path.exists({go!r}):
+        time.sleep(0.02)
+nap({before})
 left = fix(1)
 {more}
 event("usage", tokens=100, cost=0.25)
-time.sleep({after})
+nap({after})
 say("end")
 if left:
     more("one more to go")
@@ -57,7 +59,7 @@ class World(Place):
         self.outside.mkdir()
 
     def counting(self, before: float = 0.0, after: float = 0.0, more: str = "") -> str:
-        """The counting agent: sleeps `before` (at most until a file `go` comes) and `after` its edit."""
+        """The counting agent: sleeps `before` and `after` its edit, at most until a file `go` comes."""
         path = self.top / "tools" / "agent.py"
         path.parent.mkdir(exist_ok=True)
         shutil.copy(SCRIPTED / "_lib.py", path.parent)
