@@ -1,13 +1,14 @@
 """One loop of 1,500 iterations: its last ones cost what its first ones did, in time, memory and descriptors.
 
-The floor runs before and after it: what the machine itself became slower or faster by is taken out.
+The floor runs before and after it: what the machine itself became slower or faster by is taken out. Processor
+time is that of the runner and its git: whatever grows with a loop grows there.
 """
 
 import time
 from functools import partial
 
 from measuring import MEGABYTE, Line, median
-from memory import AIM, folder_size, open_files, peak_of
+from memory import AIM, cpu_seconds, folder_size, open_files, peak_of
 from sample import facts, floor_iterations, loop_command, make_project, place, ralph_iterations
 
 from ralph.core.model.events import AgentStarted
@@ -25,11 +26,11 @@ def measure(quick: bool) -> list[Line]:
         make_project(here, FILES, turns)
         floor_iterations(here, 5)
         before = median(floor_iterations(here, window))
-        looks: list[tuple[float, int, int]] = []
+        looks: list[tuple[float, int, int, float]] = []
         peak = peak_of(
             loop_command(here, "long", turns),
             here,
-            look=lambda pid, size: looks.append((time.time(), size, open_files(pid))),
+            look=lambda pid, size: looks.append((time.time(), size, open_files(pid), cpu_seconds(pid))),
         )
         disk = folder_size(here.state)
         after = median(floor_iterations(here, window))
@@ -40,7 +41,9 @@ def measure(quick: bool) -> list[Line]:
     calls = [event.at for event in events if isinstance(event, AgentStarted)]
     # The final judgement runs experiments side by side: it is measured by the peak of the whole alone.
     early = [look for look in looks if calls[0] <= look[0] < calls[window]]
-    late = [look for look in looks if calls[-window] <= look[0] < calls[-1]]
+    middle = [look for look in looks if calls[turns // 2] <= look[0] < calls[turns // 2 + window]]
+    late = [look for look in looks if calls[-window - 1] <= look[0] < calls[-1]]
+    cpu_early, cpu_middle, cpu_late = ((part[-1][3] - part[0][3]) / window for part in (early, middle, late))
     first, last = median(seconds[:window]), median(seconds[-window:])
     line = partial(Line, part=PART)
     return [
@@ -50,6 +53,15 @@ def measure(quick: bool) -> list[Line]:
             ralph=last * 1000,
             unit="ms",
             value=last / first / (after / before),
+            value_unit="x",
+            aim=FLAT_TIME,
+        ),
+        line(
+            what=f"CPU an iteration (middle {cpu_middle * 1000:.1f} ms), last {window} against the first",
+            floor=cpu_early * 1000,
+            ralph=cpu_late * 1000,
+            unit="ms",
+            value=max(cpu_middle, cpu_late) / cpu_early,
             value_unit="x",
             aim=FLAT_TIME,
         ),

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from sample import Place
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
+TICKS = os.sysconf("SC_CLK_TCK")
 LOOK_SECONDS = 0.01
 AIM = 60.0  # MB
 
@@ -57,6 +58,15 @@ def open_files(pid: int) -> int:
         return len(os.listdir(f"/proc/{pid}/fd"))
     except OSError:
         return 0
+
+
+def cpu_seconds(pid: int) -> float:
+    """Processor time of a process and of the children that it has waited for: of a runner and its git."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            return sum(map(int, file.read().rpartition(")")[2].split()[11:15])) / TICKS
+    except (OSError, ValueError):
+        return 0.0
 
 
 def folder_size(top: str) -> int:
