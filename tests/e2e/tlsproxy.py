@@ -7,7 +7,7 @@ import socket
 import socketserver
 import ssl
 import threading
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from cryptography import x509
@@ -76,16 +76,16 @@ class _Connection(socketserver.StreamRequestHandler):
         while self.rfile.readline().strip():
             pass
         self.wfile.write(b"HTTP/1.1 200 connected\r\n\r\n")
-        try:
+        with suppress(OSError), ExitStack() as stack:  # who does not trust the authority hangs up
             inner = self.server.context_for(host).wrap_socket(self.request, server_side=True)
-            plain = socket.create_connection((host, int(port)), timeout=60)
+            stack.enter_context(inner)
+            plain = stack.enter_context(socket.create_connection((host, int(port)), timeout=60))
             outer = ssl.create_default_context().wrap_socket(plain, server_hostname=host)
-        except OSError:  # who does not trust the authority hangs up
-            return
-        back = threading.Thread(target=_copy, args=(outer, inner), daemon=True)
-        back.start()
-        _copy(inner, outer)
-        back.join()
+            stack.enter_context(outer)
+            back = threading.Thread(target=_copy, args=(outer, inner), daemon=True)
+            back.start()
+            _copy(inner, outer)
+            back.join()
 
 
 def _copy(source: ssl.SSLSocket, target: ssl.SSLSocket) -> None:

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Generator
 from typing import Any
 
+from memory_journal import Memory, MemoryJournal
 from msgspec import Struct
 
 from ralph.core.decide.machine import fold
@@ -27,7 +28,6 @@ from ralph.core.model.spend import Limits, Usage
 from ralph.core.model.team.roles import SealedTests
 from ralph.core.model.team.terms import ROLES
 from ralph.core.model.verdict import Checkpoint, Finding, GuardResult, Verdict
-from ralph.shell.journal.memory import Memory, MemoryJournal
 from ralph.shell.journal.open import open_journal
 from ralph.shell.journal.record import Record, load, summary_row
 from ralph.shell.journal.store import Command, JournalStore

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from journal_kit import add, new
+from memory_journal import Memory, MemoryJournal
 
 from ralph.errors import Bug, Busy, RalphError, UserError
-from ralph.shell.journal.memory import Memory, MemoryJournal
 from ralph.shell.journal.open import open_journal
 from ralph.shell.journal.store import BODY_LIMIT, SummaryRow, backlog_stream
 

@@ -7,9 +7,9 @@ from effort import examples
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from journal_kit import add, errors_in, fill, new, seqs
+from memory_journal import Memory, MemoryJournal
 
 from ralph.errors import JournalError, RalphError, SetupError
-from ralph.shell.journal.memory import Memory, MemoryJournal
 from ralph.shell.journal.migrations import MIGRATIONS
 from ralph.shell.journal.open import open_journal, read_journal
 from ralph.shell.journal.rows import FILE

@@ -76,6 +76,21 @@ def by_names(kind: Kind, place: Where, *, proof: bool) -> CriterionPart | Lackin
     return whole
 
 
+def every_check(place: Where) -> CriterionPart | Lacking:
+    """Tests, types, lint and build, as far as there are checks that can be started here: nothing may fail."""
+    whole = CriterionPart((), (), "high")
+    for kind in ("test", "types", "lint", "build"):
+        part = checks_of_kind(kind, place, proof=True)
+        if part is None or not all(check.resolved for check in part.checks):
+            continue
+        if whole.checks and part.checks[0].tool == "compileall":
+            continue
+        whole = _both(whole, part)
+    if whole.checks:
+        return whole
+    return Lacking("no command that checks anything was found in documents, manifests or CI")
+
+
 def by_class(aim: TaskClass, place: Where) -> tuple[CriterionPart | Lacking, tuple[str, ...]]:
     """Everything that a class asks for, and what is to be said about it."""
     proofs, keeps = AIMS[aim]

@@ -20,10 +20,11 @@ Sort = Literal["exit", "state", "number", "compare", "match"]
 
 
 class Predicate(Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """exit: `command` ends with 0. state: checks of `kind` are green. number: `metric` `op` `value`.
+    """exit: `command` ends with 0. state: checks of `kind` are green (of all kinds without one).
 
-    compare: `metric` against the baseline, `op` is "rises", "falls" or "no-new". match: output of `command`
-    holds (or, negated, does not hold) `pattern`. A linter's metric is what is counted: errors or findings.
+    number: `metric` `op` `value`. compare: `metric` against the baseline, `op` is "rises", "falls" or
+    "no-new". match: output of `command` holds (or, negated, does not hold) `pattern`.
+    A linter's metric is what is counted: errors or findings.
     """
 
     sort: Sort
@@ -72,12 +73,13 @@ _MATCH = re.compile(
     re.IGNORECASE,
 )
 _GREEN = re.compile(
-    r"\b(?:pass(?:es|ing)?|green|succeeds?|exits? (?:with )?(?:code )?0|is clean|are clean|builds?|compiles?"
-    r"|works?|ok|happy|satisfied|silent)\b",
+    r"\b(?:pass(?:es|ing)?|green|succeeds?|exits? (?:with )?(?:code )?0|clean|builds?|compiles?"
+    r"|works?|ok|happy|satisfied|silent|quiet|stops? failing)\b",
     re.IGNORECASE,
 )
 _NONE = re.compile(
-    r"(?<![\d.,])\b(?:no|zero|0|none|without(?: any)?|free of)\b"
+    r"(?<![\d.,])\b(?:no|zero|0|none|without(?: any)?|free of"
+    r"|not (?:a single|one|any)|\w+n't (?:a single|any))\b"
     r"(?! (?:new|more than|less than|fewer than))(?![.,]\d)",
     re.IGNORECASE,
 )
@@ -114,11 +116,26 @@ _STATES: tuple[tuple[re.Pattern[str], Kind], ...] = (
         "lint",
     ),
     (
-        re.compile(r"\b(?:tests?|specs?|suite|ci|checks?|green|failures?)\b", re.IGNORECASE),
+        re.compile(r"\b(?:tests?|specs?|suite|ci|pipeline|checks?|green|failures?)\b", re.IGNORECASE),
         "test",
     ),
     (re.compile(r"\b(?:builds?|compil\w+)\b", re.IGNORECASE), "build"),
     (re.compile(r"\b(?:vulnerabilit\w+|security|secrets?|audit)\b", re.IGNORECASE), "security"),
+)
+# Nothing may be wrong, whatever would tell: every check that there is.
+_ALL_WELL = re.compile(
+    r"(?:it is no longer so that |until )?(?:"
+    r"(?:there (?:is|are) |it (?:has|shows) )?(?:no|zero|0)(?: more| remaining)?"
+    r" (?:errors?|problems?|issues?)"
+    r"(?: (?:left|remain(?:s|ing)?|anymore|any more|at all|are left|is left|whatsoever))*"
+    r"|(?:nothing|no check) (?:fails|is failing|breaks|is broken|is red)(?: any ?more)?"
+    r"|(?:it|everything|all|the (?:project|code|repo|repository|thing))?(?:'s| is| are)?"
+    r" ?(?:error[- ]free|free of errors|without errors)"
+    r"|(?:everything|all(?: of it)?|the whole thing)(?: is|'s| are)? (?:passes|passing|green|succeeds)"
+    r"|(?:something|anything) (?:fails|is failing|breaks|is broken|is red)"
+    r"|there are (?:still )?(?:errors|problems)"
+    r")",
+    re.IGNORECASE,
 )
 _CODE = re.compile(r"\bexits? (?:with )?(?:code )?(\d{1,3})\b", re.IGNORECASE)
 
@@ -126,14 +143,23 @@ _CODE = re.compile(r"\bexits? (?:with )?(?:code )?(\d{1,3})\b", re.IGNORECASE)
 def parse(text: str) -> list[Predicate] | Unclear:
     """The predicates of a criterion, all of which must hold."""
     found: list[Predicate] = []
-    for part in parts(text):
+    for part in reversed(parts(text)):
         one = _one(part)
+        if isinstance(one, Unclear) and found and found[0].sort in ("state", "exit"):
+            one = _said_later(part) or one
         if isinstance(one, Unclear):
             return one
-        found.append(one)
+        found.insert(0, one)
     if not found:
         return Unclear(text[:200], "it says nothing", "tests pass")
     return found
+
+
+def _said_later(part: str) -> Predicate | None:
+    """What a part is about whose state is said later: "build, tests and lint are green"."""
+    if len(part.split()) > 3 or _VAGUE.search(part) or not (kind := _kind(part)):
+        return None
+    return Predicate(sort="state", kind=kind)
 
 
 def parts(text: str) -> list[str]:
@@ -160,6 +186,8 @@ def _one(text: str) -> Predicate | Unclear:
     if typed:
         return Predicate(sort="exit", command=typed)
     kind = _kind(text)
+    if not kind and _ALL_WELL.fullmatch(text.strip(" .!")):
+        return Predicate(sort="state")
     if _NO_NEW.search(text):
         if kind:
             return Predicate(sort="compare", kind=kind, metric=kind, op="no-new")
@@ -181,7 +209,7 @@ def _one(text: str) -> Predicate | Unclear:
             text, "only coverage and a linter's findings are compared as numbers", "no new warnings"
         )
     told = sort_command(text)
-    if told.kind and re.match(r"[\w./-]+(?:\s+\S+)*$", text) and not _VAGUE.search(text):
+    if told.kind and plain_command(text) and not _VAGUE.search(text):
         return Predicate(sort="exit", command=text)
     if _VAGUE.search(text):
         return Unclear(text, "it rests on a word that nothing measures", "tests pass and coverage > 80%")
@@ -189,7 +217,7 @@ def _one(text: str) -> Predicate | Unclear:
 
 
 _PASSES = re.compile(
-    r"\s(?:(?:must|should|to|still|all)\s)?(?:pass(?:es|ing)?|succeeds?|works"
+    r"\s(?:(?:must|should|to|still|all|both)\s)?(?:pass(?:es|ing)?|succeeds?|works"
     r"|(?:is|be|are|goes|turns) (?:green|clean|happy)|exits? (?:with )?(?:code )?(?:0|zero)"
     r"|returns (?:0|zero)|runs without errors|reports nothing|finds nothing)\s*[.!]?$",
     re.IGNORECASE,
@@ -364,4 +392,4 @@ def words(predicate: Predicate) -> str:
             return f"fewer {predicate.kind} {predicate.metric} than now"
         no_new = predicate.op == "no-new"
         return f"no new {predicate.kind} findings" if no_new else f"{predicate.metric} {predicate.op}"
-    return f"{predicate.kind} checks are green"
+    return f"{predicate.kind or 'all'} checks are green"

@@ -14,7 +14,7 @@ from collections.abc import Collection
 from msgspec.structs import replace
 
 from ralph.core.criterion import named_tools, predicate, task_words
-from ralph.core.criterion.aims import Lacking, by_class, by_names, deciding, for_criterion
+from ralph.core.criterion.aims import Lacking, by_class, by_names, deciding, every_check, for_criterion
 from ralph.core.criterion.predicate import Predicate, Unclear, minimum
 from ralph.core.criterion.proposal import (
     LAYER_WORDS,
@@ -170,7 +170,9 @@ def _from_predicate(one: Predicate, place: Where) -> CriterionPart | Lacking:
         return _coverage_part(one, place)
     if one.metric in ("errors", "findings"):
         return _check_with_bound(one, place)
-    return by_names(one.kind or "test", place, proof=one.sort != "compare")
+    if not one.kind:
+        return every_check(place)
+    return by_names(one.kind, place, proof=one.sort != "compare")
 
 
 def _coverage_part(one: Predicate, place: Where) -> CriterionPart | Lacking:

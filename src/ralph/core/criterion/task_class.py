@@ -375,7 +375,7 @@ def _class_of_wanted_state(words: list[str]) -> TaskClass:
     """The state asked for: "make the tests in src pass", "make mypy happy", "make it compile"."""
     state = next((at for at, word in enumerate(words) if word in _STATES), None)
     if state is None:
-        return "regression"
+        return "coverage" if _object(words)[-1:] == ["coverage"] else "regression"
     near = _object(words[:state])
     if set(near) <= _EMPTY:
         return (

@@ -151,5 +151,6 @@ JOINED = (
     (re.compile(r"\bmake sure\b", re.IGNORECASE), "ensure"),
     (re.compile(r"\b(work|fall|speed)(?:ed|s)? (around|back|up)\b", re.IGNORECASE), r"\1\2"),
     (re.compile(r"^clean(?:ed|s)? ?up\b", re.IGNORECASE), "clean"),
+    (re.compile(r"^work on (?=(?:the |all |these )*(?:failing|broken|red)\b)", re.IGNORECASE), "fix "),
     (re.compile(r"\bcan(?:no|['\u2019])t\b", re.IGNORECASE), "cannot"),
 )

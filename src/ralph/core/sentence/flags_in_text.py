@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from ralph.core.sentence.phrases import NUMBER, PhraseTable, any_of, pattern_text
 
-About = Literal["tries", "hours", "money", "endless", "outside", "agent", "beyond"]
+About = Literal["tries", "within", "hours", "money", "endless", "outside", "agent", "beyond"]
 MAX_TRIES = 10_000
 MAX_SECONDS = 30 * 86400
 SHORTEST = 60  # seconds: no loop is meant to last less, that is what the code is to do
@@ -64,6 +64,11 @@ _FLAG = re.compile(
     r"(?:^|\s)--(iterations|max-iterations|timeout|max-time|max-cost|completion|until|check|loop-id)(?:=|\s)",
     re.IGNORECASE,
 )
+# Behind the name of the loop, where a command has its flags: "agent-loop --iterations 5 fix the tests".
+_FRONT = re.compile(
+    r"^(/?[\w-]+\s)((?:--(?:iterations|max-iterations|timeout|max-time|max-cost|loop-id)(?:=|\s)\S+(?:\s(?=--)|(?=\s)))+)\s(\S.*)$",
+    re.IGNORECASE,
+)
 _LOOP_ID = re.compile(r"(?:ralph-)?[a-z0-9][a-z0-9-]{0,60}")
 _SPAN = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?)(s|m|h|d|min|)")
 _SPANS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "": 60}  # a bare number: minutes, as S2 has it
@@ -71,6 +76,7 @@ _SPANS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "": 60}  # a bare n
 
 def flags_of(text: str) -> Flags:
     """Flags at the end, from the last to the first, as long as each has a value that it may have."""
+    text = _FRONT.sub(r"\1\3 \2", text)
     found = Flags(rest=text)
     for match in reversed(list(_FLAG.finditer(text))):
         value = fold(found.rest[match.end() :])
@@ -158,6 +164,7 @@ def _phrases(language: PhraseTable) -> tuple[_Phrase, ...]:
         ("tries", language.bounds.tries),
         ("hours", language.bounds.hours),
         ("money", language.bounds.money),
+        ("within", language.bounds.within),
     )
     for about, phrases in counted:
         for phrase in phrases:
@@ -214,6 +221,8 @@ def peel_end(text: str, language: PhraseTable) -> tuple[str, tuple[Peeled, ...]]
         start = max(0, len(text) - _WINDOW)
         best: tuple[int, Peeled] | None = None
         for phrase in _fitting(text[start:], language):
+            if phrase.about == "within":
+                continue
             match = phrase.at_end().search(text, start)
             if match is None or (start and match.start() == start) or (not match["sep"] and match.start()):
                 continue
@@ -235,6 +244,7 @@ def _spread_firmness(found: list[Peeled]) -> Iterator[Peeled]:
 
 
 def _peel_phrase(phrase: _Phrase, match: re.Match[str], language: PhraseTable) -> Peeled:
+    phrase = _Phrase("tries", phrase.text) if phrase.about == "within" else phrase
     groups = match.groupdict()
     all_text = groups.get("all") or match[0]
     off = "sep" not in groups or groups["sep"].strip() != "" or groups["sep"] == ""
@@ -318,7 +328,9 @@ def drop_opening(text: str, language: PhraseTable) -> tuple[str, tuple[str, ...]
 
 def drop_closing(text: str, language: PhraseTable) -> str:
     """Without courtesies and full stops at the end; in "fewer than now" the last word is none."""
-    pattern = re.compile(rf"(?<!\sthan)(?:\s?[,.;]\s?|\s)(?:{any_of(language.closing)})$", re.IGNORECASE)
+    pattern = re.compile(
+        rf"(?<!\sthan)(?<!\sis)(?<!\sare)(?:\s?[,.;]\s?|\s)(?:{any_of(language.closing)})$", re.IGNORECASE
+    )
     for _ in range(8):
         text = text.rstrip(_EDGES)
         match = pattern.search(text, max(0, len(text) - 40))

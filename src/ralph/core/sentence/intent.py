@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import Literal
 
@@ -156,6 +157,16 @@ _WHYS: dict[str, tuple[str, tuple[RouteChoice, ...]]] = {
         "no check could prove an answer or a decision; ask an agent directly, and loop on what follows",
         (RouteChoice("a task that a check can prove", 'ralph loop "TASK" --check "CMD"'),),
     ),
+    "goal": (
+        "/goal belongs to the agent you have open, which judges by itself; Ralph starts nothing beside it",
+        (
+            RouteChoice(
+                "the same as a loop: what checks it is looked for, and asked",
+                'ralph loop "TASK" --until "CRITERION"',
+            ),
+            RouteChoice("with a command that proves it", 'ralph loop "TASK" --check "CMD"'),
+        ),
+    ),
     "negated": (
         "this asks for no loop",
         (RouteChoice("where the loops of this project stand", "ralph status"),),
@@ -182,10 +193,14 @@ _WHYS: dict[str, tuple[str, tuple[RouteChoice, ...]]] = {
 }
 
 
-def no_route(kind: str, said: str) -> Route:
+def no_route(kind: str, said: str, until: str = "") -> Route:
     why, choices = _WHYS[kind]
-    if kind == "unmatched" and said:
-        quoted = shlex.quote(said)
-        choices = tuple(replace(one, value=one.value.replace('"TASK"', quoted)) for one in choices)
+    if kind in ("unmatched", "goal") and said:
+        fill = {'"TASK"': shlex.quote(said), '"CRITERION"': shlex.quote(until)}
+        choices = tuple(
+            replace(one, value=re.sub("|".join(fill), lambda hit: fill[hit[0]], one.value))
+            for one in choices
+            if until or "CRITERION" not in one.value
+        )
     sure: Confidence = "medium" if kind == "unmatched" else "high"
     return Route(route="none", confidence=sure, ask=(RouteQuestion("instead", why, choices),), why=kind)

@@ -73,8 +73,20 @@ def matches(text: str, language: PhraseTable, *, external: bool, build: bool = T
         criterion = _filled(row.criterion, parts)
         if row.measured and not measurable(criterion, language):
             continue
-        return Match(row, fold(_filled(row.task, parts)), fold(criterion), (*how, *kind))
+        task = fold(_filled(row.task, parts))
+        if re.search(r"(?:that|which)\s$", text[: max(0, found.start("task"))] if "task" in parts else ""):
+            task = _as_order(task, language)
+        return Match(row, task, fold(criterion), (*how, *kind))
     return None
+
+
+def _as_order(task: str, language: PhraseTable) -> str:
+    """What a loop does, as what it is told to do: "fixes all warnings" is "fix all warnings"."""
+    verb, space, rest = task.partition(" ")
+    base = next(
+        (verb.removesuffix(end) for end in ("es", "s") if verb.removesuffix(end) in language.work), verb
+    )
+    return base + space + rest
 
 
 def _filled(template: str, parts: dict[str, str]) -> str:
@@ -129,7 +141,9 @@ def loops_by_name(text: str, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 # What a criterion can be measured by, in every language: numbers with a comparison or a unit.
-_NUMBERS = re.compile(r"[<>=]\s?[0-9]|[0-9]\s?(?:%|percent|ms|s\b)|\b(?:0|zero|no)\s\w", re.IGNORECASE)
+_NUMBERS = re.compile(
+    r"[<>=]\s?[0-9]|[0-9]\s?(?:%|percent|ms|s\b)|\b(?:0|zero|no|nothing)\s\w", re.IGNORECASE
+)
 
 
 def measurable(criterion: str, language: PhraseTable) -> bool:

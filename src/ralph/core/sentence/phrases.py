@@ -49,6 +49,7 @@ class BoundPhrases(Struct, frozen=True, kw_only=True):
     tries: tuple[str, ...]  # phrases with {n}
     hours: tuple[str, ...]  # with {n} {unit}
     money: tuple[str, ...]  # with {n}
+    within: tuple[str, ...] = ()  # with {n}, only where nothing but the loop can be meant: "loop 5 times"
     firm: tuple[str, ...]  # words that only a bound of a loop has
     endless: tuple[str, ...]
     numbers: tuple[tuple[str, float], ...]

@@ -58,6 +58,8 @@ def _first(said: str, known: KnownHere, tables: tuple[PhraseTable, ...]) -> Rout
 
 
 def _route(said: str, known: KnownHere, language: PhraseTable) -> Route:
+    if said.lower().startswith("/goal "):
+        return _host_goal(said, known, language)
     text, dropped = peel.drop_opening(said.rstrip("? "), language)
     polite = any(words in language.polite for words in dropped)
     asks = said.endswith("?") and not polite
@@ -71,6 +73,17 @@ def _route(said: str, known: KnownHere, language: PhraseTable) -> Route:
     if not _explicit(text) and (asks or (not polite and peel.begins(text, language.questions))):
         return no_route("question" if _about_loops(text, language) else "unmatched", said)
     return _request(text, asks, known, language)
+
+
+def _host_goal(said: str, known: KnownHere, language: PhraseTable) -> Route:
+    """A line for a host's own goal command starts no loop beside it; what a loop of the same would be."""
+    goal = peel.fold(said[6:])
+    text, criterion = _completion(goal, language)
+    inner = _request(f"ralph this: {text}", False, replace(known, host=""), language)
+    measured = match_.measurable(goal, language) and not peel.begins(goal, language.work)
+    until = criterion or inner.criterion or (goal if measured else "")
+    task = text if not measured or criterion else match_.task_for_criterion(goal, language) or text
+    return no_route("goal", task, until)
 
 
 def _explicit(text: str) -> bool:
@@ -100,7 +113,8 @@ def _request(text: str, asks: bool, known: KnownHere, language: PhraseTable) -> 
     said = (*front, *tail)
     external = any(one.about == "outside" for one in said)
     found = match_.matches(text, language, external=external)
-    bound = any(one.about == "tries" and one.firm for one in (*flags.peeled, *said))
+    bound = any(one.about in ("tries", "endless") and one.firm for one in (*flags.peeled, *said))
+    bound = bound or any(one.about in ("hours", "money") for one in front)  # in front it is about the loop
     if (
         found is None
         and peel.begins(text, language.work)
@@ -119,6 +133,9 @@ def _request(text: str, asks: bool, known: KnownHere, language: PhraseTable) -> 
         found = match_.matches(text, language, external=external, build=False)
         if found is None:
             return no_route("specs", peel.fold(whole))
+    if found.task.endswith(","):  # "…, even if I log out, until its tests pass"
+        rest, inside = peel.peel_end(found.task.rstrip(" ,"), language)
+        found = replace(found, task=rest, peeled=(*found.peeled, *inside))
     loose = tuple(one for one in tail if not one.firm) if _open_ended(found) else ()
     task = " ".join([found.task, *(one.text for one in reversed(loose))]) if loose else found.task
     said = (*flags.peeled, *front, *found.peeled, *(one for one in tail if one not in loose))
@@ -232,10 +249,15 @@ def _agents(peeled: tuple[peel.Peeled, ...], language: PhraseTable) -> list[str]
 _JOINTS = re.compile(r"(?:,|;|\.\s|\s)\s*(?:and\s+then|and|then)\s+|[,;]\s+", re.IGNORECASE)
 
 
+_STATE = re.compile(r"\S+\s(?:is|are|be|pass|passes|succeeds?|works?|stays?|has|have)\b", re.IGNORECASE)
+
+
 def _split_criterion(criterion: str, language: PhraseTable) -> tuple[str, tuple[str, ...]]:
     """The state that is to be reached, and what follows it that is something to do instead."""
     for joint in _JOINTS.finditer(criterion):
         rest = criterion[joint.end() :]
+        if _STATE.match(rest):  # "until tests and lint are green": a noun
+            continue
         if peel.begins(rest, (*language.actions, *language.work)) and "`" not in criterion[joint.start() :]:
             return criterion[: joint.start()], (rest,)
     return criterion, ()

@@ -206,10 +206,14 @@ def _script(name: str, rest: list[str]) -> Sorted:
 SHELL_SIGNS = re.compile(r"[;|&$<>(){}\\\n]")
 
 
+# Words that make a sentence of what begins like a command: "pytest and ruff are happy".
+_SENTENCE = re.compile(r"\s(?:and|or|both|is|are|then|reports|finds|says|has|have|until|with no)(?:\s|$)")
+
+
 def plain_command(text: str) -> bool:
     """Words that are a check beyond doubt, without quotes around them."""
     tool = toolchains().tools.get(text)
-    if SHELL_SIGNS.search(text) or (" " not in text and not (tool and tool.alone)):
+    if SHELL_SIGNS.search(text) or _SENTENCE.search(text) or (" " not in text and not (tool and tool.alone)):
         return False
     return (
         text == text.strip() and text[:1].islower() | text.startswith("./") and sort_command(text).kind != ""
