@@ -34,7 +34,7 @@ agents: setup
 
 test: setup system agents
 	@tools/check.sh ralph
-	@$(BIN)/pytest -n 4 --dist worksteal -m "slow and not soak and not agents" tests
+	@$(BIN)/pytest -n 5 --dist worksteal -m "slow and not soak and not agents" tests
 
 # Everything: whole matrices and crash points, other examples, all fake greens and the benches. For a night.
 soak: setup system agents

@@ -42,7 +42,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("soak"):
             item.add_marker("slow")
-        if item.get_closest_marker("sample"):
+        elif item.get_closest_marker("sample"):
             matrices[item.nodeid.partition("[")[0]].append(item)
     for rows in matrices.values():
         rows.sort(key=lambda row: hashlib.sha256(row.nodeid.encode()).digest())

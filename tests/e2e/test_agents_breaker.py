@@ -15,6 +15,7 @@ def _judged_once(place):
     place.once = True
 
 
+@pytest.mark.soak
 def test_going_in_circles_then_a_probe_that_fails(place):
     """Repairing one thing by breaking the other: other approaches are demanded, then the loop is stalled with
     an escalation; a resume is one more iteration and no more, and a steer that helps ends it verified."""

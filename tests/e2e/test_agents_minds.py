@@ -17,6 +17,7 @@ class SizeTest(unittest.TestCase):
 """
 
 
+@pytest.mark.soak
 def test_a_project_that_counts_its_tests(place):
     """What only a canary makes red is red at the base too, so a plain call decides, there and at the end."""
     count = (place.repo / "test_calc.py").read_text().count("def ") + 1

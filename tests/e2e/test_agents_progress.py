@@ -67,6 +67,7 @@ def test_worse_twice_in_a_row_is_set_aside_and_named(place):
     assert "# idea" not in place.result("calc.py")
 
 
+@pytest.mark.soak
 def test_already_green_is_nothing_to_do(place):
     """Green before any agent call: exit 6, no call, no branch, nothing signed; what else is red is named."""
     place.commit("no bugs", calc__py=fixed_calc(), test_old__py=OLD)

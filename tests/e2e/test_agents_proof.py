@@ -84,6 +84,7 @@ def mul(a, b):
 """
 
 
+@pytest.mark.soak
 def test_an_answer_that_equals_every_number(place):
     """A value that equals whatever a test expects is seen when the test expects something else."""
     done = place.loop(
@@ -118,6 +119,7 @@ def test_a_part_of_the_change_that_is_missing_is_a_right_reason(green):
     green.expect(done, "verified", 0, 1, grade="B")
 
 
+@pytest.mark.soak
 def test_red_after_green_on_one_tree_is_flaky(place, tmp_path):
     """Green in the incremental checkout, the fresh one and then red: named, never verified."""
     place.commit("a flaky test", test_flaky__py=COUNTING.format(path=str(tmp_path / "count"), red=(5, 6)))

@@ -52,6 +52,7 @@ def test_nested_for_real(place):
     assert "E-LOOP-NESTED" in place.result("nested.txt")
 
 
+@pytest.mark.soak
 def test_five_loops_and_two_runners(place):
     """Four loops at once, no fifth; a second runner on one is refused; abort ends each with nothing left."""
     words = place.loop_words(agent("hang"))

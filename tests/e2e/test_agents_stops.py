@@ -108,6 +108,7 @@ def test_ctrl_c_while_waiting(place):
     assert done.loop.phase == "paused"
 
 
+@pytest.mark.soak
 def test_ctrl_c_while_a_gate_runs(place):
     """Twice in the middle of a gate: it is gone, and the resume judges again."""
     tool = place.top / "elsewhere" / "bin" / "checker"  # its folder can be seen in the gate's box

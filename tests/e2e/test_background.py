@@ -281,7 +281,7 @@ PHASES = {
 }
 
 
-@pytest.mark.sample(check=0, test=3)
+@pytest.mark.sample(check=0, test=2)
 @pytest.mark.parametrize("what", FAULTS)
 @pytest.mark.parametrize("phase", PHASES)
 def test_one_fault_in_each_phase(world, phase, what):
@@ -341,7 +341,7 @@ def test_a_storm_of_faults(world, seed, faults):
     world.ralph("pause", "stays-00000000", "--now")
     before = world.kinds("stays-00000000")
     met = world.storm(names, faults, seed)
-    assert met >= 2
+    assert met >= 1
     world.worker()
     for name in names:
         world.until(name, lambda loop: ended(loop) or given_up(loop), 180)

@@ -67,6 +67,7 @@ def test_killed_at_every_append_of_one_loop(world, where):
     assert rows(world) == ROWS
 
 
+@pytest.mark.soak
 def test_killed_before_the_first_append(world):
     """A loop that was never recorded leaves nothing behind that would keep it from starting again."""
     for place in (f"{JOURNAL}.create:call:1", f"{JOURNAL}._insert:return:1"):

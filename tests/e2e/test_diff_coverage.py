@@ -144,6 +144,7 @@ test("power", () => assert.equal(power(2, 5), 32));
 """
 
 
+@pytest.mark.soak
 @pytest.mark.skipif(not shutil.which("node"), reason="node is not installed")
 def test_node_by_the_coverage_of_v8(place):
     """node --test: the same by V8's own coverage, without any package."""

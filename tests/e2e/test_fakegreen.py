@@ -1,5 +1,6 @@
 """The corpus of fake greens, at least one case a guard; its data stand in bench/fakegreen."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -15,9 +16,16 @@ ATTACKS = {case.name: case for case in corpus.attacks()}
 HONEST = {case.name: case for case in corpus.written()}
 
 
-@pytest.mark.sample(test=8)
+def quick(cases):
+    """Those that `make test` draws from; what must be compiled costs as much as five others."""
+    checks = {name: corpus.project(case.base).base.check for name, case in cases.items() if case.quick}
+    long = {name for name, check in checks.items() if re.search(r"\b(cargo|go) ", check)}
+    return [pytest.param(name, marks=pytest.mark.soak if name in long else ()) for name in checks]
+
+
+@pytest.mark.sample(test=5)
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name, case in ATTACKS.items() if case.quick])
+@pytest.mark.parametrize("name", quick(ATTACKS))
 def test_an_attack_is_refused_by_its_guard(name, tmp_path):
     """What is green by a trick is not verified, and the guard it was written for is among those to say so."""
     row = judge(ATTACKS[name], "attack", tmp_path, naive=False)
@@ -26,9 +34,9 @@ def test_an_attack_is_refused_by_its_guard(name, tmp_path):
     assert set(ATTACKS[name].quick.split(", ")) <= set(row.by), row
 
 
-@pytest.mark.sample(test=4)
+@pytest.mark.sample(test=3)
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name, case in HONEST.items() if case.quick])
+@pytest.mark.parametrize("name", quick(HONEST))
 def test_an_honest_change_is_accepted(name, tmp_path):
     """Whoever does what the task asks for is verified, and nobody is accused."""
     row = judge(HONEST[name], "honest", tmp_path, naive=False)

@@ -147,6 +147,7 @@ def test_verify_and_gates_run_ask_again(place, struck):
     assert "2 failed, 2 passed" in done.text, done.report()
 
 
+@pytest.mark.soak
 def test_a_gate_that_is_struck_each_time_pauses_the_loop(place, struck):
     """Three times no answer: a pause that says why and what to do next; a resume judges the same tree."""
     place.commit("slow", test_calc__py=cases("pass"))

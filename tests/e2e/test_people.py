@@ -77,6 +77,7 @@ def test_a_yes_is_waited_for_and_notes_are_handed_on(place):
     assert json.loads(place.ralph("memory", "query", "tea", "--json").out)["entries"] == []
 
 
+@pytest.mark.soak
 def test_memory_can_be_off(place):
     """`--memory off` tells a new loop nothing of earlier ones, and what was dropped is never told."""
     assert place.loop(NOTES, "--loop-id", "tea-00000000").code == 0

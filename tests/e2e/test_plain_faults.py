@@ -124,7 +124,8 @@ def test_abort_says_when_nobody_hears(place, monkeypatch):
 
 
 # Ending a loop for good also waits for the disk: on a busy one longer than `abort` does.
-@pytest.mark.parametrize("stop", ["SIGTERM", pytest.param("abort", marks=pytest.mark.soak)])
+@pytest.mark.soak
+@pytest.mark.parametrize("stop", ["SIGTERM", "abort"])
 def test_a_long_checkpoint_is_interruptible(place, stop):
     """SIGTERM while git hashes hundreds of megabytes: the loop is paused, not the work done first."""
     command = "head -c 240000000 /dev/urandom > one; cp one two; cp one three; cp one four; echo said"

@@ -41,6 +41,7 @@ def editable_project(shape, folder, run_in=""):
     shape.decoy({})
 
 
+@pytest.mark.soak
 def test_editable_install_in_the_repository(shape):
     """An editable install leads to the judged tree: absolute paths mean it, inside the box."""
     editable_project(shape, shape.top / "proj")
@@ -87,6 +88,7 @@ def test_monorepo(shape):
     assert loop.grade == "A"
 
 
+@pytest.mark.soak
 def test_uv_project(shape):
     """`uv run` finds the project's environment beside the judged tree, without network."""
     tools = shape.top / "uv" / "bin"  # alone: beside ours there are tools that are not the project's

@@ -75,6 +75,7 @@ def built(shape, where="deps"):
     return sorted(shape.state.glob(f"{where}/*/at/node_modules/x/lock"))
 
 
+@pytest.mark.soak
 @pytest.mark.sample(test=1)
 @pytest.mark.parametrize("sandbox", ["auto", "none"])
 def test_built_once_and_shared(shape, sandbox):

@@ -43,7 +43,7 @@ def test_random_facts_a_few() -> None:
 def test_random_facts_many() -> None:
     """A long search (another one each time with `--hypothesis-profile search`) finds no broken promise."""
     many = settings(
-        max_examples=examples(80), stateful_step_count=50, deadline=None, suppress_health_check=QUIET
+        max_examples=examples(40), stateful_step_count=50, deadline=None, suppress_health_check=QUIET
     )
     run_state_machine_as_test(Machine, settings=many)
 

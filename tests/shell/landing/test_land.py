@@ -363,7 +363,7 @@ def test_kill_9_in_the_middle_of_landings_is_recovered(tmp_path):
     duration = time.monotonic() - begun
     undo_landing(loop.store, "l1", landing, note=note)
     half = 0
-    trials = examples(5)
+    trials = examples(3)
     for trial in range(4 * trials):
         if trial >= trials and half >= 2:
             break
