@@ -53,7 +53,28 @@ ROWS = [
         "an interrupted call is called again at once and counts as no fault",
         fault("interrupted"),
         NOTHING,
-        {"work.commit": "c-t0", "todo": (actions.RunAgent(iteration=1, call=2),)},
+        {"work.commit": "c-t0", "agents.cut_in_row": 1, "todo": (actions.RunAgent(iteration=1, call=2),)},
+    ),
+    Row(
+        "a call that somebody asked to stop is not counted at all",
+        b.answer(decide(CALLING, e.PauseAsked(reason="lunch", now=True)), fault=Fault("interrupted", "busy")),
+        NOTHING,
+        {
+            **REFUND,
+            "control.pause_reason": "",
+            "control.pause_now": False,
+            **pause("lunch", "working", ()),
+        },
+    ),
+    Row(
+        "interrupted again and again under one runner, with nobody asking, ends it",
+        fault("interrupted").with_agents(cut_in_row=LIMIT_CAP - 1),
+        NOTHING,
+        {
+            **REFUND,
+            "agents.cut_in_row": LIMIT_CAP,
+            "todo": done("broken", f"{LIMIT_CAP} faults in a row, the last: busy"),
+        },
     ),
     Row(
         "an expired login needs a human",

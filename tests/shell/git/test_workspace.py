@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 
 import pytest
 from gitkit import DATE, begin, commit_on_top, make_repo, write
 from userstate import git, same_user, user_state
 
+from ralph.core.model.verdict import Checkpoint
 from ralph.errors import SetupError, UserError
 from ralph.shell.git.project import object_mounts
 from ralph.shell.git.refs import keep_rejected, publish_result, read_refs
@@ -46,6 +48,37 @@ def test_a_complete_workspace_is_left_alone_and_half_of_one_made_anew(tmp_path):
     assert make_workspace(*args) == loop.workspace
     assert not (loop.ws / "work").exists()
     assert git(loop.ws, "status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize("meddled", ["no", "link", "file"])
+def test_the_work_goes_on_in_another_sandbox(tmp_path, meddled):
+    """Boxed yesterday, not today: the agent's files and commits stay; only the object paths are others."""
+    loop = begin(make_repo(tmp_path / "repo"), tmp_path / "state")
+    args = (loop.store, str(loop.ws), str(loop.home / "home"), loop.start.base_commit)
+    write(loop.ws, {"a.txt": "half done\n"})
+    git(loop.ws, "commit", "-q", "-a", "-m", "by the agent")
+    write(loop.ws, {"work": "w\n"})
+    info, elsewhere = loop.ws / ".git/objects/info", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    if meddled != "no":
+        shutil.rmtree(info)
+        info.symlink_to(elsewhere) if meddled == "link" else info.write_text("mine")
+    make_workspace(*args, alternates="/box/objects")
+    assert (info / "alternates").read_text() == "/box/objects\n"
+    assert not list(elsewhere.iterdir())
+    assert make_workspace(*args) == loop.workspace
+    assert (loop.ws / "work").exists()
+    assert git(loop.ws, "log", "-1", "--format=%s") == "by the agent"
+
+
+def test_a_lost_workspace_holds_the_newest_checkpoint_again(tmp_path):
+    """A folder that somebody removed is made anew as the loop last recorded it, not as the base was."""
+    loop = begin(make_repo(tmp_path / "repo"), tmp_path / "state")
+    commit = commit_on_top(loop, {"a.txt": "2\n"})
+    args = (loop.store, str(loop.ws), str(loop.home / "home"), loop.start.base_commit)
+    shutil.rmtree(loop.ws)
+    make_workspace(*args, newest=Checkpoint(1, tree_of(loop.store, commit), commit))
+    assert (loop.ws / "a.txt").read_text() == "2\n"
 
 
 def test_the_paths_of_object_stores_inside_a_box_are_written(tmp_path):

@@ -156,6 +156,7 @@ _ENDED: dict[str, tuple[FaultKind, str]] = {
     "stopped": ("interrupted", "the agent was stopped on request"),
     "killed": ("interrupted", "the agent was killed from outside"),
     "runner-lost": ("interrupted", "Ralph itself was gone before the agent ended"),
+    "keeper-lost": ("interrupted", "its keeper process was lost: nobody saw how the agent ended"),
 }
 
 
@@ -172,7 +173,7 @@ def fault_of(
         return Fault(seen.kind, one_line(seen.message, _MESSAGE) or f"the agent reported: {seen.kind}")
     if ended in _ENDED:
         return Fault(*_ENDED[ended])
-    if exit_code == 0 and ended != "crashed":  # its keeper was lost: nobody saw how it really ended
+    if exit_code == 0 and ended != "crashed":
         return None
     return Fault("crash", f"{_exit_words(exit_code)}: {words}" if words else _exit_words(exit_code))
 

@@ -49,8 +49,9 @@ def after_fault(loop: Loop, fault: Fault) -> Loop:
     if fault.kind == "missing":
         return after_judging.finish(loop, Finish("broken", f"the agent cannot be started: {fault.message}"))
     loop = _count_fault(loop, fault)
-    if loop.agents.faults_in_row >= FAULT_CAP or loop.agents.outages_in_row >= LIMIT_CAP:
-        count = max(loop.agents.faults_in_row, loop.agents.outages_in_row)
+    agents = loop.agents
+    if agents.faults_in_row >= FAULT_CAP or max(agents.outages_in_row, agents.cut_in_row) >= LIMIT_CAP:
+        count = max(agents.faults_in_row, agents.outages_in_row, agents.cut_in_row)
         # An agent that is at work for as long as it may is no broken one: it does not get anywhere.
         outcome: Outcome = "stalled" if fault.kind in USED_UP and loop.rules > 3 else "broken"
         return after_judging.finish(
@@ -71,6 +72,9 @@ def _login_words(fault: Fault) -> str:
 def _count_fault(loop: Loop, fault: Fault) -> Loop:
     if fault.kind in HEALED_BY_TIME:
         return failover.note_outage(loop, fault).with_agents(outages_in_row=loop.agents.outages_in_row + 1)
+    if fault.kind == "interrupted" and loop.rules > 6 and not loop.control.pause_reason:
+        # Nobody asked for it, and each may have a cause outside the loop: patience, but not for ever.
+        return loop.with_agents(cut_in_row=loop.agents.cut_in_row + 1)
     # What stops at the bound of every single call, and leaves nothing, would go on doing so.
     counted = fault.kind not in UNCOUNTED or (
         fault.kind == "budget" and loop.limits.iteration_cost is not None

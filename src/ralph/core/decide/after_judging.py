@@ -211,7 +211,7 @@ def settle(loop: Loop, answer: exit_gate.Exit) -> Loop:
     ending = _ending(loop)
     if ending is not None:
         return finish(loop, ending)
-    loop, missed = _item_missed(loop) if mode_of(loop).IN_ITEMS else _task_missed(loop)
+    loop, missed = _missed(loop) if not footprint.cut else (loop, None)
     if isinstance(missed, Finish):
         return finish(loop, missed)
     back = missed or take_back.take_back(loop, accused=accused)
@@ -220,6 +220,10 @@ def settle(loop: Loop, answer: exit_gate.Exit) -> Loop:
     if back is not None:
         return replace(loop, phase="working", todo=(back,))
     return call_agent(loop)
+
+
+def _missed(loop: Loop) -> tuple[Loop, Finish | RestoreWorkspace | None]:
+    return _item_missed(loop) if mode_of(loop).IN_ITEMS else _task_missed(loop)
 
 
 def _task_missed(loop: Loop) -> tuple[Loop, Finish | None]:
@@ -296,7 +300,7 @@ def end_planning_call(loop: Loop, event: CheckpointMade) -> Loop:
     """A call that must not change anything but the plan has ended: the rest of it is thrown away."""
     take = plan_facts.take_plan if loop.build.mode == "planning" else plan_facts.take_closing
     before = replace(loop.checkpoint, tree=loop.work.tree_before)
-    loop = loop.with_agents(faults_in_row=0, outages_in_row=0).with_progress(revert_note="")
+    loop = loop.with_agents(faults_in_row=0, outages_in_row=0, cut_in_row=0).with_progress(revert_note="")
     loop = take(loop.with_call(fault=None), event.plan)
     if loop.control.abort_reason:
         return finish(loop, Finish("aborted", loop.control.abort_reason))

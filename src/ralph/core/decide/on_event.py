@@ -194,7 +194,7 @@ def checkpoint_made(loop: Loop, event: CheckpointMade) -> Loop:
         return after_judging.end_planning_call(loop, event)
     loop = loop.with_work(tree=event.tree, commit=event.commit, changed_lines=event.total_lines)
     loop = after_judging.mode_of(loop).take_notes(loop, event.plan, changed=changed)
-    loop = loop.with_agents(faults_in_row=0, outages_in_row=0).with_progress(revert_note="")
+    loop = loop.with_agents(faults_in_row=0, outages_in_row=0, cut_in_row=0).with_progress(revert_note="")
     if loop.control.abort_reason:
         return after_judging.finish(loop, Finish("aborted", loop.control.abort_reason))
     if event.tree == loop.proof.verdicts_tree and loop.work.protection <= loop.judged_in:

@@ -40,6 +40,7 @@ class Footprint(Struct, frozen=True, omit_defaults=True):
     progress: bool  # an item done, or fewer red than ever before, in a tree that nobody accused
     outline: str = ""  # the signature but for its numbers
     unloaded: int = 0
+    cut: bool = False  # something else than the agent ended its call: half done, so no rule counts it
     worse: bool = False  # than the best checkpoint, in a tree that nobody has taken back
     score: int = 0  # against the iteration before it, also across a resume
     at: float = 0.0

@@ -64,6 +64,7 @@ class AgentsState(Struct, frozen=True):
     rest_until: dict[int, float] = {}  # agent -> wall clock at which it may be called again
     failover_reason: str = ""  # why the newest of them rests
     faults_in_row: int = 0
+    cut_in_row: int = 0  # calls that something else ended while this runner lived
     outages_in_row: int = 0  # usage limits, overloads, failures of provider and network
     denials_in_row: int = 0  # calls that were refused a permission
     down_since: float = 0.0  # wall clock at which the provider was first not reached
@@ -107,7 +108,12 @@ class ProgressState(Struct, frozen=True):
     @property
     def recent(self) -> tuple[Footprint, ...]:
         """What the rules count: a resume, a new plan or another item starts from nothing."""
-        return self.history[len(self.history) - self.counted :]
+        return tuple(one for one in self.history[len(self.history) - self.counted :] if not one.cut)
+
+    @property
+    def tries(self) -> tuple[Footprint, ...]:
+        """The iterations that the agent itself ended."""
+        return tuple(one for one in self.history if not one.cut)
 
 
 class ControlState(Struct, frozen=True):

@@ -96,8 +96,7 @@ class Caller:
                 stream = self._adapter.stream(self.order, loop.call.session)
                 return Begun(action, folder, found, Intake(stream))
             if found.state != "never-started":
-                ended = found.ended or client.Ended(ended="runner-lost")
-                return self._account(loop, action, folder, ended)
+                return self._account(loop, action, folder, found.end())
         remove_tree(folder)
         os.makedirs(folder, mode=0o700)
         prompt_file = os.path.join(folder, "prompt.md")

@@ -67,7 +67,9 @@ def read_facts(
         intake.absorb(chunk)
     for name, data in files_left(folder, kept.outputs):
         parser.file(name, data)
-    how = "crashed" if ended.ended in ("keeper-lost", "memory") else "idle" if sat_out else ended.ended
+    how = "crashed" if ended.ended == "memory" else "idle" if sat_out else ended.ended
+    held_up = ended.frozen and ended.ended in ("timeout", "idle")  # it had less time than the clocks say
+    how = "killed" if ended.outside or held_up else how
     facts = intake.finish(_exit_code(ended), how, dropped)
     session = facts.session or AgentSession("")
     if not session.id:  # the stream does not tell it: the one that was chosen at the start

@@ -12,8 +12,9 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
+from ralph.core.model.verdict import Checkpoint
 from ralph.errors import Bug, UserError
-from ralph.shell.files.safe_tree import remove_tree
+from ralph.shell.files.safe_tree import open_way, remove_tree
 from ralph.shell.git.checkout import Submodule, find_modules, hash_files, update_checkout
 from ralph.shell.git.project import Project, object_mounts, user_call
 from ralph.shell.git.refs import RefChange, loop_ref, move_refs, read_refs
@@ -58,10 +59,13 @@ def make_workspace(
     *,
     alternates: str | None = None,
     history: str = "shared",
+    newest: Checkpoint | None = None,
 ) -> Workspace:
     """The workspace at `path` on the base commit. A complete one is left alone, half of one made anew.
 
-    `home` is a folder of the state directory that the agent cannot reach.
+    `home` is a folder of the state directory that the agent cannot reach; `newest` what one that was lost
+    holds when it is made anew. In another sandbox the same work goes on: only the paths of the user's object
+    stores are others.
     """
     project = store.project
     base_tree = tree_of(store, base_commit)
@@ -78,8 +82,12 @@ def make_workspace(
             modules=find_modules(store, base_tree, home),
         )
         made = os.path.join(home, "workspace.made")
-        mark = os.fsencode("\n".join([base_commit, path, *named]))
-        if _same(made, mark):
+        mark = os.fsencode("\n".join([base_commit, path, *named, ""]))
+        found = _read(made).rstrip(b"\n") + b"\n"
+        if found.startswith(os.fsencode(f"{base_commit}\n{path}\n")) and os.path.isdir(path):
+            if found != mark:
+                _name_objects(workspace)
+                _write_mark(made, mark)
             return workspace
         refuse_unknown_objects(store, base_commit)
         refuse_lfs(store, base_tree)
@@ -89,19 +97,41 @@ def make_workspace(
         update_checkout(store, path, workspace.index, base_tree, modules=workspace.modules)
         _settle_line_ends(workspace)
         write_workspace_git(workspace, base_commit)
-        with open(made, "wb") as file:
-            file.write(mark)
+        if newest is not None and newest.tree != base_tree:
+            restore_workspace(workspace, newest.tree, newest.commit)
+        _write_mark(made, mark)
     except OSError as broken:
         raise disk_error(broken, path) from broken
     return workspace
 
 
-def _same(path: str, content: bytes) -> bool:
+def _read(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
-            return file.read() == content
+            return file.read()
     except FileNotFoundError:
-        return False
+        return b""
+
+
+def _write_mark(path: str, mark: bytes) -> None:
+    """Whole or not at all: without it the work that the workspace holds would be made anew."""
+    with open(path + ".new", "wb") as file:
+        file.write(mark)
+    os.replace(path + ".new", path)
+
+
+def _name_objects(workspace: Workspace) -> None:
+    """Of the agent's `.git` only this file changes; a link of its making is replaced, never followed."""
+    open_way(workspace.path, ".git/objects/info")
+    path = os.path.join(workspace.path, ".git", "objects", "info", "alternates")
+    remove_tree(path + ".new")
+    with open(path + ".new", "xb") as file:
+        file.write(_alternates(workspace))
+    os.replace(path + ".new", path)
+
+
+def _alternates(workspace: Workspace) -> bytes:
+    return os.fsencode("".join(f"{_quote_path(path)}\n" for path in workspace.alternates))
 
 
 def _settle_line_ends(workspace: Workspace) -> None:
@@ -136,7 +166,7 @@ def write_workspace_git(workspace: Workspace, commit: str) -> None:
     write_git_dir(project, git_dir, _AGENT_SETTINGS, ref=_BRANCH, commit=commit)
     if workspace.alternates:
         with open(os.path.join(git_dir, "objects", "info", "alternates"), "wb") as file:
-            file.write(os.fsencode("".join(f"{_quote_path(path)}\n" for path in workspace.alternates)))
+            file.write(_alternates(workspace))
     else:
         objects = os.path.join(git_dir, "objects")
         write_pack(workspace.store, objects, ["--revs", "--delta-base-offset"], commit.encode() + b"\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Literal
 
 import msgspec
@@ -9,6 +10,8 @@ import msgspec
 EndedBy = Literal[
     "exited", "timeout", "idle", "memory", "stopped", "killed", "runner-lost", "keeper-lost", "spawn-error"
 ]
+# Signals that come from somebody. Others are a program's own: a crash, a limit on its time or its files.
+SENT = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT})
 Method = Literal["pidns", "cgroup", "sweep"]
 
 
@@ -59,3 +62,9 @@ class Recovered(msgspec.Struct, frozen=True, kw_only=True):
     state: Literal["finished", "never-started", "interrupted", "alive"]
     ended: Ended | None = None
     survivors: int = 0
+
+    def end(self) -> Ended:
+        """How it ended, where nobody looked on: what killed its runner may have killed it too."""
+        ended = self.ended or Ended(ended="runner-lost")
+        alone = ended.ended != "exited" or ended.signal not in SENT
+        return ended if alone else msgspec.structs.replace(ended, ended="runner-lost")

@@ -220,7 +220,7 @@ def drive_loop(
                 ear = _Ear()
                 site = open_site(scribe.loop.sealed, state, env, clock, fork_client, hosted=hosted, heed=ear)
                 sweep(site.store.dir)
-                hands = RealPerformer(site, clock, min_free, watcher)
+                hands = RealPerformer(site, clock, min_free, watcher, scribe.loop.checkpoint)
                 runner = Runner(hands, scribe, clock, signals, watcher)
                 ear.runner = runner
                 return runner.drive()

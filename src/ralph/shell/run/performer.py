@@ -21,7 +21,7 @@ from ralph.core.model import actions
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.core.model.outcome import DONE, RESUMABLE
-from ralph.core.model.verdict import Verdict
+from ralph.core.model.verdict import Checkpoint, Verdict
 from ralph.core.proof.causes import sort_answers
 from ralph.core.text.clean import one_line
 from ralph.shell.agent_call import reach
@@ -62,10 +62,9 @@ MAX_PATHS = 20  # changed files that a checkpoint names
 
 
 class RealPerformer:
-    def __init__(self, site: Site, clock: Clock, min_free: int, watcher: Watcher) -> None:
-        self.site = site
-        self._clock, self._watcher = clock, watcher
-        self._min_free = min_free
+    def __init__(self, site: Site, clock: Clock, min_free: int, watcher: Watcher, newest: Checkpoint) -> None:
+        self.site, self._newest = site, newest
+        self._clock, self._watcher, self._min_free = clock, watcher, min_free
         self._callers: dict[tuple[int, str, str], Caller] = {}
         self._files = PromptFiles(site.store, site.state.blobs)
         self._workspace: Workspace | None = None
@@ -87,6 +86,7 @@ class RealPerformer:
                 order.base.commit,
                 alternates=site.objects_at,
                 history=order.box.history,
+                newest=self._newest,
             )
         return self._workspace
 

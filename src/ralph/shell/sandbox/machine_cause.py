@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import errno
 import os
-import signal
 from collections.abc import Callable
 
 from msgspec.structs import replace
 
 from ralph.core.model.verdict import Reading
 from ralph.core.proof.causes import MACHINE
-from ralph.shell.process.client import Ended
+from ralph.shell.process.call_spec import SENT, Ended
 from ralph.shell.state import directory
 
 FULL = 1 << 20  # bytes; a disk with less than this is full
@@ -25,8 +24,6 @@ _LOST["runner-lost"] = "interrupted"
 # Of a start that failed: what a machine is short of. A command that is not there is another matter.
 _SHORT = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EIO, errno.ENOSPC, errno.EDQUOT)
 _SHORT_WORDS = (*(os.strerror(number) for number in _SHORT), "Creating new namespace failed")
-# Others are a program's own: a crash, a limit on its processor time or the size of its files.
-_SENT = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT})
 
 
 def machine_made(ended: Ended) -> Reading | None:
@@ -64,7 +61,7 @@ def held_against(reading: Reading, ended: Ended) -> Reading:
         return reading
     if ended.frozen:
         return missing("frozen", reading.summary)
-    sent = ended.ended == "exited" and ended.signal in _SENT
+    sent = ended.ended == "exited" and ended.signal in SENT
     return replace(reading, doubt=True) if sent or ended.dozed else reading
 
 

@@ -80,7 +80,7 @@ def stint_started(loop: Loop, event: StintStarted) -> Loop:
     refuse_start(loop)
     if loop.phase == "queued":
         loop = _unhold(loop)
-    loop = _note_protection(loop, event.protection)
+    loop = _note_protection(loop, event.protection).with_agents(cut_in_row=0)
     if event.hosted:
         count = loop.host.stints + 1
         return loop.with_host(background=True, queued_at=0.0, stints=count, stint_at=event.at)

@@ -64,7 +64,7 @@ def start_probe(loop: Loop, iteration: int) -> Loop:
 
 
 def record_fault(loop: Loop, fault: Fault) -> Loop:
-    """A call failed and left nothing. It is kept among the attempts, and counts as none."""
+    """A call failed and left nothing, or half of something: kept among the attempts, and counts as none."""
     if fault.kind == STOPPED:
         return loop
     kind = attempts.classify(attempts.FailureFacts(fault=fault.kind))
@@ -77,6 +77,8 @@ def record_judgement(
 ) -> Loop:
     """An iteration was judged and is not enough: keep it, class it, and see what it decides."""
     loop = _add_footprint(loop, footprint)
+    if footprint.cut and loop.call.fault is not None:
+        return record_fault(loop, loop.call.fault)
     facts = attempts.FailureFacts(
         causes=tuple(verdict.cause if verdict.status != "fail" else "" for verdict in reds),
         blocked=loop.call.claim is not None and loop.call.claim.status == "BLOCKED",
@@ -137,7 +139,7 @@ def set_redirect(loop: Loop) -> Loop:
         return add_demand(loop, trouble, track.why)
     coverage = loop.sealed.criterion.task_class == "coverage"
     signs = stuck_signs.first_signs(loop.progress.recent) or stuck_signs.downward_signs(
-        loop.progress.history, only_tests_wanted=coverage
+        loop.progress.tries, only_tests_wanted=coverage
     )
     if signs is not None:
         return add_demand(loop, *signs)
@@ -179,7 +181,7 @@ def _with(loop: Loop, breaker: Breaker) -> Loop:
 
 def _add_footprint(loop: Loop, footprint: Footprint) -> Loop:
     breaker, progress = loop.progress.breaker, loop.progress
-    on_item = breaker.on_item + 1 if footprint.item == breaker.item else 1
+    on_item = (breaker.on_item if footprint.item == breaker.item else 0) + (not footprint.cut)
     return loop.with_progress(
         history=(*progress.history, footprint)[-MAX_FOOTPRINTS:],
         counted=min(progress.counted + 1, MAX_FOOTPRINTS),

@@ -44,7 +44,7 @@ def health(loop: Loop) -> Health:
         since=breaker.since,
         opens=breaker.opens,
         watch=breaker.watch,
-        score=loop.progress.history[-1].score if loop.progress.history else None,
+        score=loop.progress.tries[-1].score if loop.progress.tries else None,
         risk=risk(loop, warned),
         alerts=warned,
         ask=" ".join(found.ask for found in escalations(loop)),
@@ -62,7 +62,7 @@ def escalations(loop: Loop) -> tuple[Escalation, ...]:
 
 def alerts(loop: Loop) -> tuple[str, ...]:
     """One sentence for each warning."""
-    breaker, history = loop.progress.breaker, loop.progress.history
+    breaker, history = loop.progress.breaker, loop.progress.tries
     last = history[-limit.TREND :]
     full = len(last) == limit.TREND
     found = []
@@ -95,7 +95,7 @@ def _calls(loop: Loop) -> tuple[str, ...]:
 
 
 def risk(loop: Loop, warned: tuple[str, ...]) -> Risk:
-    breaker, history = loop.progress.breaker, loop.progress.history
+    breaker, history = loop.progress.breaker, loop.progress.tries
     if breaker.state != "CLOSED" or is_getting_worse(history):
         return "HIGH"
     bad = bool(history) and history[-1].score < 0

@@ -17,6 +17,10 @@ from ralph.core.model.verdict import Checkpoint, Verdict
 from ralph.core.proof import exit_gate
 
 HOUR = 3600.0
+# Ends of a call that are not the agent's doing.
+OUTSIDE = frozenset(
+    {"interrupted", "limit", "overload", "server", "network", "auth", "credit", "disk", "upgraded"}
+)
 
 
 def item_of(loop: Loop) -> str:
@@ -54,6 +58,7 @@ def measure_iteration(loop: Loop, *, accused: bool) -> tuple[Loop, Footprint]:
     looked = accused or loop.proof.guards_tree == loop.work.tree
     guilt = "|".join(finding.key for result in loop.proof.guards for finding in result.findings if looked)
     progress = not accused and _red(newest) < _least(loop, best)
+    cut = not (progress or accused) and _was_cut_short(loop)
     outlines = "|".join(f"{verdict.gate}:{verdict.outline}" for verdict in reds if verdict.outline)
     footprint = Footprint(
         iteration=loop.iteration,
@@ -65,12 +70,19 @@ def measure_iteration(loop: Loop, *, accused: bool) -> tuple[Loop, Footprint]:
         progress=progress,
         outline=outlines + guilt if outlines else "",
         unloaded=newest.unloaded,
-        worse=not progress and (_red(newest) > _red(best) or newest.passing < best.passing),
+        cut=cut,
+        worse=not (progress or cut) and (_red(newest) > _red(best) or newest.passing < best.passing),
     )
     footprint = _complete(loop, footprint, base_checkpoint(loop), accused=accused)
     if not accused and (rank(newest) < rank(best) or _goes_on(loop, newest, best)):
         loop = loop.with_progress(best=newest)
     return loop, footprint
+
+
+def _was_cut_short(loop: Loop) -> bool:
+    """Something else ended the call before the agent said what it had done."""
+    fault = loop.call.fault
+    return loop.rules > 6 and fault is not None and fault.kind in OUTSIDE and loop.call.claim is None
 
 
 def measure_done_item(loop: Loop, red: int) -> Footprint:
@@ -108,7 +120,7 @@ def _score_in(
 ) -> int:
     progress = loop.progress
     first = replace(footprint, red=base.red, unloaded=base.unloaded, signature="")
-    previous = progress.history[-1] if progress.history else first
+    previous = progress.tries[-1] if progress.tries else first
     if item_of(loop) != progress.breaker.item:  # the error of another item is no error of this one
         previous = replace(previous, signature="")
     seen = {

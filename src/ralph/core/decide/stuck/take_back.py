@@ -33,12 +33,12 @@ def take_back(loop: Loop, *, accused: bool) -> RestoreWorkspace | None:
     """Back to the best checkpoint, or None: the work is kept."""
     best, kept = loop.progress.best, loop.sealed.on_fail
     assert best is not None
-    if kept == "keep" or best.tree == loop.work.tree or not loop.progress.recent:
+    if kept == "keep" or best.tree == loop.work.tree or not loop.progress.history:
         return None
     why = _why_first(loop, accused=accused) if loop.rules < 2 else _why(loop, accused=accused)
     if not why:
         return None
-    return RestoreWorkspace(to=best, rejected=_rejected(loop, loop.progress.recent[-1].red), why=why)
+    return RestoreWorkspace(to=best, rejected=_rejected(loop, loop.progress.history[-1].red), why=why)
 
 
 def _why(loop: Loop, *, accused: bool) -> str:
@@ -46,12 +46,12 @@ def _why(loop: Loop, *, accused: bool) -> str:
         return ACCUSED
     if loop.work.tree in NOTHING:
         return EMPTIED
-    newest = loop.progress.recent[-WORSE_IN_ROW:]
-    if newest[-1].red == 0:
+    current, newest = loop.progress.history[-1], loop.progress.recent[-WORSE_IN_ROW:]
+    if current.red == 0:
         return ""
     if loop.sealed.on_fail == "revert":
         return FAILED
-    if len(newest) < WORSE_IN_ROW or not all(one.worse for one in newest):
+    if current.cut or len(newest) < WORSE_IN_ROW or not all(one.worse for one in newest):
         return ""
     first, second = ((one.unloaded, one.red) for one in newest)
     return WORSE if second >= first else ""  # who is on the way back to green is not stopped half way
