@@ -51,6 +51,15 @@ with open(f"features/{sys.argv[1]}.txt", encoding="utf-8") as file:
 """
 
 
+KEPT = """import unittest
+
+
+class Kept(unittest.TestCase):
+    def test_it(self):
+        self.assertEqual(1 + 1, 2)
+"""
+
+
 class Backlog:
     """A user with a backlog in the repository."""
 
@@ -60,7 +69,7 @@ class Backlog:
         folder.mkdir(parents=True)
         (place.repo / ".ralph" / "prd").mkdir()
         (place.repo / ".ralph/prd/PRD-1.md").write_text(PRD)
-        (place.repo / "features").mkdir()
+        (place.repo / "features").mkdir(exist_ok=True)
         (place.repo / "features" / "README").write_text("features\n")
         (place.repo / "show.py").write_text(SHOW)
         self.file = folder / "feature_list.json"
@@ -270,6 +279,49 @@ def test_helpers_keep_their_word(place: Place) -> None:
     assert world.items()["F-2"]["ralph_loop"]["current_iteration"] == 0
     assert world.ralph("validate", "F-2", "--accept", "--reason", "it was there").code == 0
     assert "already satisfied" in world.items()["F-2"]["attempts"][-1]["notes"]
+
+
+@pytest.mark.slow
+def test_what_nothing_proves_needs_a_persons_word(place: Place) -> None:
+    """Green before any work, or green without a witness, is FAILING with a question and does not count; an
+    item that declares that nothing can prove it, with a reason, passes; without one the list is refused."""
+    (place.repo / "features").mkdir()
+    (place.repo / "features/test_kept.py").write_text(KEPT)
+    gate = "python3 -m unittest -q features/test_kept.py"
+    (place.config / "ralph").mkdir(exist_ok=True)
+    (place.config / "ralph" / "config.toml").write_text(f'[gates.test]\nrun = "{gate}"\n')
+    green, declared = ["grep -q features features/README"], {"proof": "none", "proof_reason": "it is prose"}
+    terms = {"enabled": True, "convergence_criteria": {"tests_pass": True}}
+    world = Backlog(
+        place,
+        item("A-1", verification=["true"]),
+        item("A-2", verification=["true"]),
+        item("F-1", verification=green),
+        item("F-2", verification=green, **declared),
+        item("F-3", verification=[], ralph_loop=terms),
+        item("F-4", verification=[], ralph_loop=terms, **declared),
+    )
+    done = world.run()
+    assert done.code == 3, done.err
+    passing = {"F-2", "F-4"}
+    assert {name for name, status in world.statuses().items() if status == "PASSING"} == passing
+    assert done.err.count("'true' proves nothing") == 2, "and what comes after such items is worked on"
+    items = world.items()
+    assert world.commits() == ["F-4: Make F-4"]
+    assert [items[name]["attempts"][0]["spend"]["calls"] for name in ("F-1", "F-2")] == [0, 0]
+    assert "already satisfied; declared as not provable: it is prose" in items["F-2"]["attempts"][0]["notes"]
+    assert "green, not proven; declared" in items["F-4"]["attempts"][0]["notes"]
+    assert "passed before any work" in items["F-1"]["question"]
+    assert "nothing that failed before proves it" in items["F-3"]["question"]
+    assert {items[name]["ralph_loop"].get("current_iteration", 0) for name in ("F-1", "F-3")} == {0}
+    assert "waits for a person" in world.ralph("next", "--explain").out
+    kept = json.loads(world.file.read_text())
+    kept["items"][4] |= {"proof": "none"}
+    world.file.write_text(json.dumps(kept, indent=2))
+    refused = world.run()
+    assert refused.code == 2
+    assert "/items/4/proof" in refused.err
+    assert "proof_reason" in refused.err
 
 
 @pytest.mark.slow

@@ -87,6 +87,13 @@ def test_lists_and_stories() -> None:
     )
 
 
+def test_numbers_keep_their_order() -> None:
+    """A prd.json may have any whole number as priority: the backlog keeps it."""
+    rows = [{"id": f"US-{rank}", "title": f"T {rank}", "priority": rank} for rank in (12, 3, 40)]
+    made = import_items(json.dumps({"userStories": rows}), "prd.json")
+    assert {raw["id"]: raw["priority"] for raw in made.items} == {"US-12": 12, "US-3": 3, "US-40": 40}
+
+
 def test_again_adds_nothing() -> None:
     """What is in the backlog already is named, not added twice."""
     made = import_items(GITHUB, "issues.json", known=["GH-7", "GH-9"])

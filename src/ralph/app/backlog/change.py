@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from msgspec import Struct
@@ -27,7 +29,6 @@ class Proposed(Struct, frozen=True):
 def add_typed(desk: Desk, name: str, kind: str, fields: dict[str, Any]) -> str:
     """An item from flags. Enabled unless it says otherwise and there is something that verifies it."""
     found = current(desk)
-    known = is_approved(desk, found)
     name = name or next_id(found, kind.upper())
     if not ID.fullmatch(name) or len(name) > 60:
         why = "expected one such as FEAT-001"
@@ -38,9 +39,8 @@ def add_typed(desk: Desk, name: str, kind: str, fields: dict[str, Any]) -> str:
     loop = {"enabled": bool(flat.get("verification")), "max_iterations": 5, "current_iteration": 0}
     loop |= {key.partition("/")[2]: value for key, value in fields.items() if "/" in key}
     _refuse_unknown(found, flat)
-    add_items(desk, [{"id": name, **flat, "status": "FAILING", "ralph_loop": loop}])
-    if known:
-        approve_typed(desk, current(desk))
+    with _approval_kept(desk):
+        add_items(desk, [{"id": name, **flat, "status": "FAILING", "ralph_loop": loop}])
     return name
 
 
@@ -55,9 +55,17 @@ def current(desk: Desk) -> FeatureList:
     return desk.read().found if desk.place.exists else FeatureList()
 
 
-def edit_typed(desk: Desk, name: str, fields: dict[str, Any]) -> None:
+@contextmanager
+def _approval_kept(desk: Desk) -> Iterator[None]:
+    """What was approved stays so: a person changes the list here."""
     known = is_approved(desk, current(desk))
-    with desk.change() as opened:
+    yield
+    if known:
+        approve_typed(desk, current(desk))
+
+
+def edit_typed(desk: Desk, name: str, fields: dict[str, Any]) -> None:
+    with _approval_kept(desk), desk.change() as opened:
         opened.item(name)
         _refuse_unknown(opened.found, fields)
         fact = BacklogFact(deed="edited", item=name, define=fields)
@@ -69,13 +77,11 @@ def edit_typed(desk: Desk, name: str, fields: dict[str, Any]) -> None:
                 words, code="E-BACKLOG-INVALID", at=new[0].pointer, next=f"ralph backlog show {name}"
             )
         opened.commit(fact)
-    if known:
-        approve_typed(desk, current(desk))
 
 
 def set_status(desk: Desk, name: str, status: Status, reason: str, deed: Deed = "status") -> None:
     _refuse_empty(reason)
-    with desk.change() as opened:
+    with _approval_kept(desk), desk.change() as opened:
         if opened.state_of(name).status == status:
             words = f"'{name}' is {status} already"
             raise UserError(words, code="E-BACKLOG-FORBIDDEN-TRANSITION", next=f"ralph backlog show {name}")

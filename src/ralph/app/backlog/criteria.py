@@ -27,12 +27,13 @@ _KINDS = {"build_passes": "build", "tests_pass": "test"}
 class ItemGates(Struct, frozen=True, kw_only=True):
     proofs: dict[str, str] = {}  # name -> command
     others: tuple[Check, ...] = ()  # must stay green
+    configured: dict[str, str] = {}  # gates of the project that its criteria mean; every loop has them
     told: tuple[str, ...] = ()  # constraints that only the agent can keep
     notes: tuple[str, ...] = ()
 
     @property
     def commands(self) -> dict[str, str]:
-        return self.proofs | {check.name: check.run for check in self.others}
+        return self.proofs | {check.name: check.run for check in self.others} | self.configured
 
 
 def commands_of(item: BacklogItem, prd: Prd | None) -> tuple[dict[str, str], dict[str, str]]:
@@ -59,50 +60,55 @@ def item_gates(desk: Desk, item: BacklogItem, project: Project, rev: str) -> Ite
     others = [Check(name=name, run=run, kind="custom", proof=False) for name, run in guards.items()]
     told = [one for one in prd.constraints if one not in prd.guards] if prd else []
     notes = [f"told to the agent, not checked: {one}" for one in told]
+    configured: dict[str, str] = {}
     for name in filter(_KINDS.__contains__, item.criteria):
-        alone = name == "tests_pass" and not proofs
-        check, note = project_check(desk, project, rev, _KINDS[name], proof=alone)
+        kind = _KINDS[name]
+        if own := configured_gates(desk, kind):
+            configured |= own
+            notes.append(f"{kind}: configured as {', '.join(f'[gates.{one}]' for one in own)}")
+            continue
+        check, note = project_check(desk, project, rev, kind, proof=kind == "test" and not proofs)
         others += [check] if check else []
         notes.append(note)
-        if check is None and name == "build_passes" and "configured" not in note:
+        if check is None and kind == "build":
             raise _no_gate(item, "build_passes: no build command was found; add [gates.build] to ralph.toml")
-    if not proofs and not others:
+    if not proofs and not others and not configured:
         raise _no_gate(item, "it needs a criterion")
-    return ItemGates(proofs=proofs, others=tuple(others), told=tuple(told), notes=tuple(notes))
+    return ItemGates(
+        proofs=proofs, others=tuple(others), configured=configured, told=tuple(told), notes=tuple(notes)
+    )
 
 
 def lasting_commands(
     desk: Desk, project: Project, rev: str, items: Iterable[BacklogItem]
 ) -> Iterator[tuple[BacklogItem, list[str]]]:
     """What must stay green for each of these items once it passes."""
-    kinds: dict[str, str] = {}
+    kinds: dict[str, list[str]] = {}
     for item in items:
         runs = [*item.verification]
         if prd := prd_of(desk, item):
             runs += [*prd.commands, *prd.guards.values()]
         for name in filter(_KINDS.__contains__, item.criteria):
             if name not in kinds:
-                check, _ = project_check(desk, project, rev, _KINDS[name], proof=False)
-                own = [
-                    gate.run
-                    for key, gate in desk.settings.gates.items()
-                    if gate_kind(key, gate.run) == _KINDS[name]
-                ]
-                kinds[name] = check.run if check else own[0] if own else ""
-            runs += [kinds[name]] if kinds[name] else []
+                kinds[name] = [*configured_gates(desk, _KINDS[name]).values()]
+                check = kinds[name] or project_check(desk, project, rev, _KINDS[name], proof=False)[0]
+                kinds[name] += [check.run] if isinstance(check, Check) else []
+            runs += kinds[name]
         yield item, runs
+
+
+def configured_gates(desk: Desk, kind: str) -> dict[str, str]:
+    """How the project says that it is built or tested: name -> command."""
+    gates = desk.settings.gates
+    return {name: gate.run for name, gate in gates.items() if gate_kind(name, gate.run) == kind}
 
 
 def project_check(
     desk: Desk, project: Project, rev: str, kind: str, *, proof: bool
 ) -> tuple[Check | None, str]:
-    """How the project itself builds or tests: its configured gate, else what is found."""
-    own = [name for name, gate in desk.settings.gates.items() if gate_kind(name, gate.run) == kind]
-    if own:
-        return None, f"{kind}: configured as [gates.{own[0]}]"
-    found = next(
-        (one for one in plan_gates(survey(project, rev, "", desk.env), "full") if one.kind == kind), None
-    )
+    """How the project is built or tested, as found there."""
+    plans = plan_gates(survey(project, rev, "", desk.env), "full")
+    found = next((one for one in plans if one.kind == kind), None)
     if found is None:
         return None, f"{kind}: nothing was found, so nothing is checked"
     return replace(found.as_check(), name=kind, proof=proof), f"{kind}: {found.run} ({found.why})"

@@ -7,7 +7,7 @@ import posixpath
 import re
 
 from ralph.app.backlog.approve import is_approved
-from ralph.app.backlog.criteria import project_check
+from ralph.app.backlog.criteria import configured_gates, project_check
 from ralph.app.backlog.desk import Desk
 from ralph.app.backlog.judge import judge_commit
 from ralph.core.backlog.items import FeatureList, Problem
@@ -62,8 +62,8 @@ def _check_commit(desk: Desk, project: Project, commit: str) -> list[Problem]:
     problems += more
     guards = dict.fromkeys(run for prd in prds for run in prd.guards.values())
     commands = {f"constraint-{number}": run for number, run in enumerate(guards, 1)}
-    check, _ = project_check(desk, project, commit, "build", proof=False)
-    commands |= {"build": check.run} if check is not None else {}
+    check = project_check(desk, project, commit, "build", proof=False)[0]
+    commands |= configured_gates(desk, "build") or ({"build": check.run} if check else {})
     if commands and not is_approved(desk, found):
         words = "constraints and build were not run: approve the backlog's commands with `ralph backlog run`"
         return [*problems, Problem("WARNING", "not_approved", commit[:12], words)]

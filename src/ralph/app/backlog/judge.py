@@ -20,11 +20,11 @@ from ralph.shell.start.request import StartRequest
 def judge_commit(
     desk: Desk, project: Project, commit: str, commands: Mapping[str, str]
 ) -> dict[str, Verdict]:
-    """These commands over a commit, each in a clean checkout; nothing is journaled here."""
-    settings: Settings = replace(desk.settings, gates={})
-    request = StartRequest(
-        task="", cwd=desk.place.top, checks=tuple(f"{name}={run}" for name, run in commands.items())
-    )
+    """These commands over a commit, each in a clean checkout; the project's own gates as configured."""
+    own = {name: gate for name, gate in desk.settings.gates.items() if commands.get(name) == gate.run}
+    settings: Settings = replace(desk.settings, gates=own)
+    checks = tuple(f"{name}={run}" for name, run in commands.items() if name not in own)
+    request = StartRequest(task="", cwd=desk.place.top, checks=checks)
     gates = seal_gates(request, settings, project, commit, desk.env, alone_is_proof=True)
     name = f"backlog-{secrets.token_hex(4)}"
     with open_judge(

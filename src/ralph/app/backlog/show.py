@@ -10,6 +10,7 @@ from ralph.app.backlog.desk import Desk, iso_time, lacks_criterion, prd_of
 from ralph.app.backlog.helpers import item_json
 from ralph.core.backlog.prd import link_problem
 from ralph.core.backlog.select import NO_CRITERION, why_not
+from ralph.core.backlog.task_text import CLAIM
 from ralph.shell.backlog.store import facts_of
 
 
@@ -72,6 +73,8 @@ def _attempt_lines(one: dict[str, Any]) -> list[str]:
     lines += [f"  {evidence['results_summary']}"] if evidence.get("results_summary") else []
     if one.get("result") == "PASSED" and not evidence.get("checks"):
         lines.append("  typed by somebody, not seen by Ralph")
-    for key in ("failure_reason", "investigation", "commit", "rejected", "loop", "notes"):
+    if one.get("investigation"):
+        lines.append(f"  {CLAIM}{str(one['investigation']).removeprefix(CLAIM)}")
+    for key in ("failure_reason", "commit", "rejected", "loop", "notes"):
         lines += [f"  {key.replace('_', ' ')}: {one[key]}"] if one.get(key) else []
     return lines

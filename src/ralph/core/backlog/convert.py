@@ -54,7 +54,8 @@ def import_items(text: str, path: str, known: Iterable[str] = ()) -> ImportedIte
     if rows is None:
         taken = import_plan(text, path)
         notes += [f"{one.path}:{one.line}: {one.message}" for one in taken.unread[:50]]
-        made = [_from_plan(item) for item in taken.plan.items]
+        ranks = _ranks(_decoded(text.lstrip("\ufeff")))
+        made = [_from_plan(item, ranks) for item in taken.plan.items]
     else:
         made = [raw for row in rows if (raw := _from_row(row, notes)) is not None]
     there, kept = set(known), []
@@ -179,12 +180,22 @@ def _priority(value: Any) -> int | None:
     return _WORDS.get(text)
 
 
-def _from_plan(item: Item) -> dict[str, Any]:
+def _ranks(data: Any) -> dict[str, int]:
+    """Priorities that are numbers, by id: a plan knows levels only."""
+    rows = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
+    found = {name: rank for row in rows if isinstance(row, dict | list) for name, rank in _ranks(row).items()}
+    if isinstance(data, dict) and isinstance(data.get("id"), str) and type(data.get("priority")) is int:
+        found[data["id"]] = data["priority"]
+    return found
+
+
+def _from_plan(item: Item, ranks: dict[str, int]) -> dict[str, Any]:
     name = item.id if ID.fullmatch(item.id) else f"ITEM-{item.id}"[:60].rstrip("-.")
     accept = [note.removeprefix("acceptance: ") for note in item.notes if note.startswith("acceptance: ")]
     notes = " ".join(note for note in item.notes if not note.startswith("acceptance: "))
     after = [one if ID.fullmatch(one) else f"ITEM-{one}" for one in item.after]
-    return new_item(name, item.title, accept=accept, priority=item.priority, after=after, notes=notes)
+    rank = ranks.get(item.id, item.priority)
+    return new_item(name, item.title, accept=accept, priority=rank, after=after, notes=notes)
 
 
 def new_item(

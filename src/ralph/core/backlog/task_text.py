@@ -12,6 +12,7 @@ from ralph.core.text.quoting import fence_text
 
 MAX_CHARS = 12_000
 MAX_TRIED = 5
+CLAIM = "claim of the agent: "  # what an investigation is, whoever wrote it down
 
 
 def item_task(
@@ -62,5 +63,5 @@ def _failure_line(attempt: dict[str, Any]) -> str:
     if attempt.get("result") == "PASSED":
         return ""
     reason = one_line(str(attempt.get("failure_reason") or "no reason recorded"), 400)
-    said = one_line(str(attempt.get("investigation") or ""), 600)
-    return f"- {attempt.get('run_id')}: {reason}" + (f" | claim of the agent: {said}" if said else "")
+    said = one_line(str(attempt.get("investigation") or "").removeprefix(CLAIM), 600)
+    return f"- {attempt.get('run_id')}: {reason}" + (f" | {CLAIM}{said}" if said else "")

@@ -62,8 +62,11 @@ def find_place(cwd: str, *, harness_dir: str = "", file: str = "", prd: str = ""
 
 
 def _first(top: str, folders: tuple[str, ...], name: str) -> str:
+    """The file, or a folder where it would be; else the first place."""
     paths = [os.path.join(top, folder, name).rstrip("/") for folder in folders]
-    return next((path for path in paths if os.path.exists(path)), paths[0])
+    there = (path for path in paths if os.path.exists(path))
+    begun = (path for path in paths if os.path.isdir(os.path.dirname(path)) and name)
+    return next(there, next(begun, paths[0]))
 
 
 def _upwards(folder: str, top: str) -> str:

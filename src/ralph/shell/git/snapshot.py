@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 import msgspec
 
@@ -51,6 +52,10 @@ _EMPTY_BLOB = {
 }
 
 
+Globs = tuple[str, ...]
+UserTree = tuple[str, list[LeftOut]]
+
+
 class Start(msgspec.Struct, frozen=True):
     base_commit: str
     base_tree: str
@@ -71,23 +76,25 @@ class Snapshot(msgspec.Struct, frozen=True):
 
 
 def start_refs(
-    store: Store, name: str, base_rev: str | None, *, with_changes: bool, date: int, scratch: str
+    store: Store, name: str, rev: str | None, *, with_changes: bool, date: int, scratch: str, skip: Globs = ()
 ) -> Start:
     """Pins the base and the user's dirty state; done twice it answers with what the first time pinned.
 
+    `skip` are globs of files that Ralph itself writes there: they stay as HEAD has them.
     A `gc --prune=now` of the user's may take objects that no ref holds yet: then it is done anew.
     """
+    users = partial(user_tree, store, os.path.join(scratch, "user.index"), skip=skip)
     for _ in range(_GC_TRIES):
         try:
-            return _pin(store, name, base_rev, with_changes=with_changes, date=date, scratch=scratch)
+            return _pin(store, name, rev, users, with_changes=with_changes, date=date)
         except SetupError as broken:
             if not any(word in broken.why for word in _PRUNED):
                 raise
-    return _pin(store, name, base_rev, with_changes=with_changes, date=date, scratch=scratch)
+    return _pin(store, name, rev, users, with_changes=with_changes, date=date)
 
 
 def _pin(
-    store: Store, name: str, base_rev: str | None, *, with_changes: bool, date: int, scratch: str
+    store: Store, name: str, rev: str | None, users: Callable[[], UserTree], *, with_changes: bool, date: int
 ) -> Start:
     project = store.project
     there = read_refs(project, loop_ref(name, "base")) | read_refs(project, loop_ref(name, "user-start"))
@@ -96,15 +103,12 @@ def _pin(
         head = private_call(store, ["rev-parse", f"{user}^"]).out.decode().strip()
         dirty = tree_of(store, user) != tree_of(store, head)
         return Start(base, tree_of(store, base), user, head, dirty)
-    base = project.head if base_rev is None else resolve_commit(project, base_rev)
+    base = project.head if rev is None else resolve_commit(project, rev)
     if with_changes and base != project.head:
-        raise UserError(
-            f"--with-changes needs the checked-out commit as base, not '{base_rev}'",
-            code="E-BASE-CHANGES",
-            why="your uncommitted changes are changes to HEAD",
-            next="git stash list",
-        )
-    tree, left_out = user_tree(store, os.path.join(scratch, "user.index"))
+        what = f"--with-changes needs the checked-out commit as base, not '{rev}'"
+        why = "your uncommitted changes are changes to HEAD"
+        raise UserError(what, code="E-BASE-CHANGES", why=why, next="git stash list")
+    tree, left_out = users()
     user = commit_tree(store, tree, [project.head], f"ralph {name}: your files at the start", date)
     if with_changes:
         base = user
@@ -112,13 +116,9 @@ def _pin(
     changes = [(loop_ref(name, "base"), base), (loop_ref(name, "user-start"), user)]
     move_refs(project, [RefChange(ref, commit, there.get(ref)) for ref, commit in changes])
     if not _intact(store, base, user):
-        raise SetupError(
-            "a gc took objects away while this loop began",
-            code="E-GIT-PRUNED",
-            at=project.top,
-            why="nonexistent object: it had looked at the refs before",
-            next="git gc",
-        )
+        what = "a gc took objects away while this loop began"
+        why = "nonexistent object: it had looked at the refs before"
+        raise SetupError(what, code="E-GIT-PRUNED", at=project.top, why=why, next="git gc")
     dirty = tree != tree_of(store, project.head)
     return Start(base, base_tree, user, project.head, dirty, tuple(one.words for one in left_out))
 
@@ -140,7 +140,7 @@ def resolve_commit(project: Project, rev: str) -> str:
     return done.out.decode().strip()
 
 
-def user_tree(store: Store, index: str, *, kept: bool = False) -> tuple[str, list[LeftOut]]:
+def user_tree(store: Store, index: str, *, kept: bool = False, skip: Globs = ()) -> UserTree:
     """The user's work tree as a tree: tracked and untracked files, ignore rules honoured, nothing written.
 
     The index is Ralph's own: a copy of the user's would carry the flags that hide edits. It is new each time,
@@ -162,7 +162,7 @@ def user_tree(store: Store, index: str, *, kept: bool = False) -> tuple[str, lis
             left_out[path] = f"'{_show(path)}' is over 50 MB and untracked, and not in the snapshot"
     closed = [*left_out, *(os.fsencode(path) for path in gitlinks(store, project.head))]
     _skip_sparse(store, index)
-    done = _add_all(store, index, project.top, closed)
+    done = _add_all(store, index, project.top, closed, skip)
     told = [LeftOut(path, words) for path, words in left_out.items()]
     told += [LeftOut(b"", words) for words in _complaints(done, project.top)]
     return write_tree(store, index), told
@@ -306,13 +306,14 @@ def _plain_tree(
     return written.out.decode().strip()
 
 
-def _add_all(store: Store, index: str, top: str, left_out: Sequence[bytes]) -> GitResult:
+def _add_all(store: Store, index: str, top: str, left_out: Sequence[bytes], skip: Globs = ()) -> GitResult:
     args: list[str] = ["add", "-A", "--ignore-errors"]
     specs = b""
-    if left_out:
+    if left_out or skip:
         # Submodules must not even be looked at: git would start a git inside them.
         args += ["--pathspec-from-file=-", "--pathspec-file-nul"]
         specs = b":(top)\0" + b"".join(b":(top,exclude,literal)" + path + b"\0" for path in left_out)
+        specs += b"".join(b":(top,exclude,glob)" + os.fsencode(glob) + b"\0" for glob in skip)
     begun = SystemClock().now()
     done = private_call(store, args, index=index, work_tree=top, stdin=specs, ok=None)
     text = done.err.lower()

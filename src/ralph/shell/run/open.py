@@ -119,6 +119,7 @@ def begin_loop(
                 with_changes=order.with_changes,
                 date=int(now),
                 scratch=folder,
+                skip=prepared.rendered,
             )
             box, warnings = _shares(store, order, pinned)
             order = msgspec.structs.replace(

@@ -43,6 +43,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     base_rev: str | None
     warnings: tuple[str, ...]
     specs: dict[str, str] = {}  # by path; they are stored when the loop begins
+    rendered: tuple[str, ...] = ()  # globs of what Ralph writes in the user's work tree while loops run
 
 
 def prepare(request: StartRequest, *, env: Mapping[str, str], token: str, now: float) -> Prepared:
@@ -104,6 +105,7 @@ def prepare(request: StartRequest, *, env: Mapping[str, str], token: str, now: f
         base_rev=base if request.base else None,
         warnings=heard,
         specs=briefed.texts,
+        rendered=request.protect if request.item and not request.with_changes else (),
     )
 
 

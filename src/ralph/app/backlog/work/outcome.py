@@ -15,6 +15,7 @@ from ralph.app.place import journal_of
 from ralph.app.records import Record, read_loop
 from ralph.core.backlog.changes import CAP_WORDS, BacklogFact, after_failure, fold, recurring_pattern
 from ralph.core.backlog.items import BacklogItem, FeatureList
+from ralph.core.backlog.task_text import CLAIM
 from ralph.core.model.loop import Loop
 from ralph.core.text.clean import one_line
 from ralph.gates.judging_paths import matches
@@ -121,7 +122,8 @@ def _passing(
             else:
                 words = f"green, but nothing that failed before proves it: {one_line(loop.reason, 300)}"
             return _End(trouble=words)
-        more["notes"] = f"already satisfied; declared as not provable: {clip(item.no_proof)}"
+        known = "already satisfied" if loop.outcome == "satisfied" else "green, not proven"
+        more["notes"] = f"{known}; declared as not provable: {clip(item.no_proof)}"
     if not loop.landing.result:  # satisfied: nothing was changed
         return _End(commit=loop.sealed.base.commit, more=more)
     touched = protected_tests(found, changed_paths(project, loop.sealed.base.commit, loop.landing.result))
@@ -184,7 +186,7 @@ def _attempt(project: Project, record: Record, found: FeatureList, gates: ItemGa
         "spend": {name: getattr(spend, name) for name in ("calls", "seconds", "cost", "tokens")},
     }
     made |= {"told_not_checked": list(gates.told)} if gates.told else {}
-    return made | ({"investigation": clip(f"claim of the agent: {one_line(said, 1500)}")} if said else {})
+    return made | ({"investigation": clip(CLAIM + one_line(said, 1500))} if said else {})
 
 
 def _failing(loop: Loop) -> list[str]:

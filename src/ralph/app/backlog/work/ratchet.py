@@ -56,7 +56,8 @@ def check_passing(
         wanted = {run: items for run, items in wanted.items() if could_affect_gate(run, ".", paths)}
     if not wanted:
         return []
-    names = {f"again-{number}": run for number, run in enumerate(wanted, 1)}
+    own = {gate.run: name for name, gate in desk.settings.gates.items()}
+    names = {own.get(run, f"again-{number}"): run for number, run in enumerate(wanted, 1)}
     verdicts = judge_commit(desk, project, commit, names)
     broken: dict[str, Regression] = {}
     for name, run in names.items():
@@ -73,7 +74,7 @@ def check_passing(
 def _reopen(
     desk: Desk, project: Project, item: BacklogItem, run: str, verdict: Verdict, commit: str
 ) -> Regression:
-    culprit = _find_culprit(desk, project, item, run, commit)
+    culprit = _find_culprit(desk, project, item, {verdict.gate: run}, commit)
     whose = _item_of(project, culprit) if culprit else ""
     made = Regression(item=item.id, command=run, summary=verdict.summary, culprit=culprit, culprit_item=whose)
     attempt = {
@@ -95,7 +96,7 @@ def _reopen(
     return made
 
 
-def _find_culprit(desk: Desk, project: Project, item: BacklogItem, run: str, bad: str) -> str:
+def _find_culprit(desk: Desk, project: Project, item: BacklogItem, command: dict[str, str], bad: str) -> str:
     """The first commit after the item's own on which the command fails; "" when that cannot be told."""
     passed = [one.get("commit") for one in item.attempts if one.get("result") == "PASSED"]
     good = passed[-1] if passed and isinstance(passed[-1], str) else ""
@@ -106,7 +107,7 @@ def _find_culprit(desk: Desk, project: Project, item: BacklogItem, run: str, bad
     low, high = 0, len(commits) - 1  # the last one is known to be bad
     while low < high:
         middle = (low + high) // 2
-        verdict = judge_commit(desk, project, commits[middle], {"again": run})["again"]
+        [verdict] = judge_commit(desk, project, commits[middle], command).values()
         if verdict.status == "pass":
             low = middle + 1
         else:

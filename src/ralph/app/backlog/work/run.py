@@ -110,8 +110,9 @@ class _BacklogRun:
             most = self.request.parallel
             if self.request.max_items:
                 most = min(most, self.request.max_items - done)
+            over = len(self.summary.skipped)
             batch = self._begin_batch(most)
-            if not batch:
+            if not batch and len(self.summary.skipped) == over:
                 break
             self._drive(batch)
             for begun in batch:
@@ -150,8 +151,7 @@ class _BacklogRun:
     def _begin_batch(self, most: int) -> list[BegunAttempt]:
         batch: list[BegunAttempt] = []
         opened = self.desk.read()
-        most_read = 0 if self.request.item else most + len(self.summary.skipped)
-        chosen = choose(self.desk, opened, most_read).eligible
+        chosen = choose(self.desk, opened, 0 if self.request.item or self.summary.skipped else most).eligible
         eligible = [one for one in chosen if one.id not in self.summary.skipped]
         if self.request.item:
             eligible = [self._item_asked_for(opened.found, eligible)]
@@ -167,7 +167,7 @@ class _BacklogRun:
                 self._boot(item, project, base)
                 batch.append(self._begin(item, opened.found, project, base))
             except UserError as error:
-                if self.request.item or self.request.max_items == 1:
+                if self.request.item:
                     raise
                 self.summary.skipped[item.id] = f"{error.what}: {error.why}" if error.why else error.what
                 self.hands.say(f"{item.id} is passed over: {self.summary.skipped[item.id]}")
@@ -209,6 +209,7 @@ class _BacklogRun:
     def _drive(self, batch: list[BegunAttempt]) -> None:
         if len(batch) == 1:
             self.hands.drive(batch[0].started, batch[0].prepared)
+        if len(batch) < 2:
             return
         for one in batch:
             one.started.stint.release()

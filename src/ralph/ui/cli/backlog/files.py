@@ -14,7 +14,8 @@ from ralph.ui.cli.backlog.group import HARNESS, JSON, backlog, desk_of, print_js
 @HARNESS
 def import_(file: str, harness_dir: str) -> int:
     """Add items from FILE: a Markdown checklist, prd.json, issues of GitHub or GitLab as JSON, beads as JSON
-    lines, Jira or Linear as CSV. They are not enabled; what was done elsewhere is left out and named.
+    lines, Jira or Linear as CSV. They are not enabled. Closed issues are left out and named; what is ticked
+    in a list is FAILING here, because its proof is not.
 
     \b
     Example:

@@ -85,7 +85,7 @@ def show(item: str, as_json: bool, harness_dir: str) -> int:
         print_json(shown.body, indent=2)
         return 0
     for line in shown.lines:
-        print(safe(line, 400))
+        print(f"{'  ' if line.startswith('  ') else ''}{safe(line, 400)}")
     return 0
 
 

@@ -1,0 +1,80 @@
+"""Promise: what the project says of itself reaches its backlog: its gates, folders and approvals."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ralph.app.backlog.approve import is_approved
+from ralph.app.backlog.change import add_typed, current, set_status
+from ralph.app.backlog.criteria import item_gates, lasting_commands
+from ralph.app.backlog.desk import Desk, open_desk
+from ralph.errors import UserError
+from ralph.shell.git.project import find_project
+
+ASKED = {"ralph_loop/convergence_criteria": {"tests_pass": True, "build_passes": True}}
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    made = tmp_path / "project"
+    made.mkdir()
+    who = ("-c", "user.name=t", "-c", "user.email=t@localhost")
+    for words in (["init", "-q"], [*who, "commit", "-q", "--allow-empty", "-m", "start"]):
+        subprocess.run(["git", *words], cwd=made, check=True)
+    return made
+
+
+def desk_of(top: Path) -> Desk:
+    home = top.parent
+    env = {"RALPH_STATE_DIR": str(home / "s"), "XDG_CONFIG_HOME": str(home / "c"), "HOME": str(home)}
+    return open_desk(str(top), env)
+
+
+def test_configured_gates_are_the_criteria(top: Path) -> None:
+    """`build_passes` and `tests_pass` mean the gates that are configured for it, all of them, wherever an
+    item is judged; a project without a build is told so."""
+    config = top.parent / "c" / "ralph" / "config.toml"
+    config.parent.mkdir(parents=True)
+    tests = '[gates.unit]\nrun = "pytest tests"\n[gates.slow]\nrun = "pytest slow"\n'
+    config.write_text(tests)
+    name = add_typed(desk_of(top), "", "FEAT", {"title": "T", **ASKED})
+    project = find_project(str(top))
+    with pytest.raises(UserError, match="cannot be checked"):
+        item_gates(desk_of(top), desk_of(top).read().item(name), project, project.head)
+    config.write_text(f'{tests}[gates.build]\nrun = "make all"\n')
+    desk = desk_of(top)
+    item = desk.read().item(name)
+    wanted = {"unit": "pytest tests", "slow": "pytest slow", "build": "make all"}
+    gates = item_gates(desk, item, project, project.head)
+    assert gates.commands == wanted
+    assert not gates.proofs
+    assert not gates.others
+    [(_, runs)] = lasting_commands(desk, project, project.head, [item])
+    assert set(runs) == set(wanted.values())
+
+
+def test_a_folder_of_the_harness_is_its_place(top: Path) -> None:
+    """A project that has `.claude/harness` gets its list there; one that has nothing gets Ralph's own."""
+    assert desk_of(top).place.inside == ".ralph/backlog/feature_list.json"
+    (top / ".claude/harness").mkdir(parents=True)
+    assert desk_of(top).place.inside == ".claude/harness/feature_list.json"
+    (top / ".ralph/backlog").mkdir(parents=True)
+    (top / ".ralph/backlog/feature_list.json").write_text('{"items": []}')
+    assert desk_of(top).place.inside == ".ralph/backlog/feature_list.json"
+
+
+def test_a_persons_change_needs_no_new_approval(top: Path) -> None:
+    """What is typed is approved with what was before, also when an item is cancelled; a hand edit is not."""
+    desk = desk_of(top)
+    for name in ("A-1", "B-2"):
+        add_typed(desk, name, "FEAT", {"title": "T", "verification": [f"test -e {name}"]})
+    set_status(desk, "A-1", "CANCELLED", "not wanted")
+    assert is_approved(desk, current(desk))
+    file = Path(desk.place.file)
+    file.write_text(file.read_text().replace("test -e B-2", "rm -rf B-2"))
+    assert not is_approved(desk, current(desk))
+    set_status(desk, "B-2", "BLOCKED", "looked at")
+    assert not is_approved(desk, current(desk)), "and nobody approves it by the way"
