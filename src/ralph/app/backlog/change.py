@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from ralph.app.backlog.approve import approve_typed, is_approved
 from ralph.app.backlog.desk import Desk, add_items, next_id
-from ralph.core.backlog.changes import BacklogFact, Deed
+from ralph.core.backlog.changes import BacklogFact, Deed, forbidden_move
 from ralph.core.backlog.convert import new_item
 from ralph.core.backlog.items import ID, FeatureList, Status
 from ralph.core.specs.parse import parse_spec
@@ -31,10 +31,8 @@ def add_typed(desk: Desk, name: str, kind: str, fields: dict[str, Any]) -> str:
     found = current(desk)
     name = name or next_id(found, kind.upper())
     if not ID.fullmatch(name) or len(name) > 60:
-        why = "expected one such as FEAT-001"
-        raise UserError(
-            f"'{name[:60]}' is not an id", code="E-BACKLOG-BAD-ID", why=why, next="ralph backlog add --help"
-        )
+        words, why = f"'{name[:60]}' is not an id", "expected one such as FEAT-001"
+        raise UserError(words, code="E-BACKLOG-BAD-ID", why=why, next="ralph backlog add --help")
     flat = {key: value for key, value in fields.items() if "/" not in key}
     loop = {"enabled": bool(flat.get("verification")), "max_iterations": 5, "current_iteration": 0}
     loop |= {key.partition("/")[2]: value for key, value in fields.items() if "/" in key}
@@ -72,10 +70,8 @@ def edit_typed(desk: Desk, name: str, fields: dict[str, Any]) -> None:
         made = render_fact(opened.file, fact).found  # what it would be, before anything is recorded
         new = [one for one in made.critical if one not in opened.found.critical]
         if new:
-            words = f"this would break the backlog: {new[0].message}"
-            raise UserError(
-                words, code="E-BACKLOG-INVALID", at=new[0].pointer, next=f"ralph backlog show {name}"
-            )
+            words, step = f"this would break the backlog: {new[0].message}", f"ralph backlog show {name}"
+            raise UserError(words, code="E-BACKLOG-INVALID", at=new[0].pointer, next=step)
         opened.commit(fact)
 
 
@@ -83,8 +79,7 @@ def set_status(desk: Desk, name: str, status: Status, reason: str, deed: Deed = 
     _refuse_empty(reason)
     with _approval_kept(desk), desk.change() as opened:
         if opened.state_of(name).status == status:
-            words = f"'{name}' is {status} already"
-            raise UserError(words, code="E-BACKLOG-FORBIDDEN-TRANSITION", next=f"ralph backlog show {name}")
+            raise forbidden_move(name, f"{status} already")
         opened.commit(BacklogFact(deed=deed, item=name, status=status, reason=reason))
 
 
@@ -93,18 +88,15 @@ def reset_item(desk: Desk, name: str, reason: str) -> None:
     with desk.change(resets=name) as opened:
         old = opened.state_of(name).status
         if old not in ("FAILING", "BLOCKED"):
-            raise UserError(
-                f"'{name}' is {old}", code="E-BACKLOG-FORBIDDEN-TRANSITION", next=f"ralph backlog show {name}"
-            )
+            raise forbidden_move(name, old)
         status: Status | None = "FAILING" if old == "BLOCKED" else None
         opened.commit(BacklogFact(deed="iteration", item=name, iteration=0, status=status, reason=reason))
 
 
 def _refuse_empty(reason: str) -> None:
     if not reason.strip():
-        raise UserError(
-            "the reason is empty", code="E-BACKLOG-MISSING-OVERRIDE-REASON", next="ralph backlog --help"
-        )
+        words = "the reason is empty"
+        raise UserError(words, code="E-BACKLOG-MISSING-OVERRIDE-REASON", next="ralph backlog --help")
 
 
 def propose_items(desk: Desk) -> Proposed:

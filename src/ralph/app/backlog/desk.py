@@ -110,14 +110,10 @@ def add_items(desk: Desk, raws: list[dict[str, Any]]) -> None:
     """Add whole items; each gets what an item always has."""
     with desk.change(create=True) as opened:
         known = set(opened.found.by_id)
-        for raw in raws:
-            name = raw["id"]
+        for name in (raw["id"] for raw in raws):
             if name in known:
-                raise UserError(
-                    f"there is already an item '{name}'",
-                    code="E-BACKLOG-EXISTS",
-                    next=f"ralph backlog show {name}",
-                )
+                words, step = f"there is already an item '{name}'", f"ralph backlog show {name}"
+                raise UserError(words, code="E-BACKLOG-EXISTS", next=step)
             known.add(name)
         usual: dict[str, Any] = {"status": "FAILING", "attempts": [], "override_reason": None}
         usual["created_at"] = iso_time()

@@ -9,7 +9,7 @@ from msgspec import Struct, to_builtins
 
 from ralph.app.backlog.desk import Desk, choose, clip, iso_time, lacks_criterion
 from ralph.clock import SystemClock
-from ralph.core.backlog.changes import CAP_WORDS, BacklogFact, recurring_pattern
+from ralph.core.backlog.changes import CAP_WORDS, BacklogFact, forbidden_move, recurring_pattern
 from ralph.core.backlog.items import NO_TERMS, BacklogItem, FeatureList, Problem
 from ralph.core.backlog.prd import check_links
 from ralph.core.backlog.read_list import is_evidence, unknown_fields
@@ -148,11 +148,8 @@ def _full_commit(project: Project, rev: str) -> str:
     asked = ["rev-parse", "-q", "--verify", "--end-of-options", f"{rev}^{{commit}}"]
     done = user_call(project, asked, ok=None)
     if done.code:
-        raise UserError(
-            f"there is no commit '{rev[:80]}'",
-            code="E-BACKLOG-INVALID-ATTEMPT-DATA",
-            next="git log --oneline",
-        )
+        words = f"there is no commit '{rev[:80]}'"
+        raise UserError(words, code="E-BACKLOG-INVALID-ATTEMPT-DATA", next="git log --oneline")
     return done.out.decode().strip()
 
 
@@ -160,8 +157,7 @@ def increment(desk: Desk, name: str, *, block_on_max: bool, reason: str) -> Help
     with desk.change() as opened:
         item, old = opened.item(name), opened.state_of(name)
         if old.status != "FAILING":
-            words = f"'{name}' is {old.status}: only FAILING items are tried"
-            raise UserError(words, code="E-BACKLOG-FORBIDDEN-TRANSITION", next=f"ralph backlog show {name}")
+            raise forbidden_move(name, f"{old.status}: only FAILING items are tried")
         if item.loop is NO_TERMS:
             step = f"ralph backlog edit {name} --enable"
             raise UserError(f"'{name}' has no ralph_loop", code="E-BACKLOG-NO-RALPH-LOOP-CONFIG", next=step)
@@ -255,11 +251,7 @@ def accept(desk: Desk, name: str, reason: str) -> HelperAnswer:
     """An item whose gates are green already is PASSING by a person's word, with the evidence of today."""
     item = desk.read().item(name)
     if item.status != "FAILING":
-        raise UserError(
-            f"'{name}' is {item.status}",
-            code="E-BACKLOG-FORBIDDEN-TRANSITION",
-            next=f"ralph backlog show {name}",
-        )
+        raise forbidden_move(name, item.status)
     project = find_project(desk.place.top)
     evidence = _evidence_on(desk, item, project, project.head)
     attempt = _new_attempt(_run_id("accept"), "PASSED", evidence, project.head)

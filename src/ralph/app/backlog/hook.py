@@ -28,13 +28,8 @@ def install_hook(desk: Desk) -> str:
         with open(path, encoding="utf-8", errors="replace") as file:
             if _MARK not in file.read(100_000):
                 why = "Ralph does not replace it; call `ralph backlog hook` from it, with git's stdin"
-                raise UserError(
-                    "there is a pre-push hook already",
-                    code="E-BACKLOG-HOOK",
-                    at=path,
-                    why=why,
-                    next=f"cat '{path}'",
-                )
+                words, step = "there is a pre-push hook already", f"cat '{path}'"
+                raise UserError(words, code="E-BACKLOG-HOOK", at=path, why=why, next=step)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:
         file.write(_SCRIPT)

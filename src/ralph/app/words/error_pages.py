@@ -82,12 +82,17 @@ def _words_of_name(node: ast.expr, tree: ast.Module) -> str:
     """The words of a name, from the nearest assignment above its use."""
     if not isinstance(node, ast.Name):
         return ""
-    found = ""
-    for one in ast.walk(tree):
+    found: list[tuple[int, str]] = []
+    for one in ast.walk(tree):  # not in the order of lines
         if isinstance(one, ast.Assign) and one.lineno < node.lineno:
-            targets = [target.id for target in one.targets if isinstance(target, ast.Name)]
-            found = _words(one.value) if node.id in targets else found
-    return found
+            value, target = one.value, one.targets[0]
+            texts, names = (side.elts if isinstance(side, ast.Tuple) else [side] for side in (value, target))
+            found += [
+                (one.lineno, _words(text))
+                for name, text in zip(names, texts, strict=False)
+                if isinstance(name, ast.Name) and name.id == node.id
+            ]
+    return max(found, default=(0, ""))[1]
 
 
 def _words(node: ast.expr) -> str:

@@ -104,52 +104,41 @@ def check_fact(fact: BacklogFact, old: ItemState | None) -> None:
     if fact.deed in ("adopted", "synced", "added"):
         return
     if old is None:
-        raise UserError(
-            f"there is no item '{fact.item}'", code="E-BACKLOG-ITEM-NOT-FOUND", next="ralph backlog list"
-        )
+        words = f"there is no item '{fact.item}'"
+        raise UserError(words, code="E-BACKLOG-ITEM-NOT-FOUND", next="ralph backlog list")
     if fact.by == "ralph" and fact.deed in _USERS:
-        raise UserError(
-            f"only a person may do this: {fact.deed}", code="E-BACKLOG-FORBIDDEN", next="ralph backlog --help"
-        )
+        words = f"only a person may do this: {fact.deed}"
+        raise UserError(words, code="E-BACKLOG-FORBIDDEN", next="ralph backlog --help")
     if fact.deed == "edited" and (kept := IMMUTABLE & fact.define.keys()):
-        raise UserError(
-            f"'{min(kept)}' cannot be edited", code="E-BACKLOG-FORBIDDEN", next="ralph backlog edit --help"
-        )
+        words = f"'{min(kept)}' cannot be edited"
+        raise UserError(words, code="E-BACKLOG-FORBIDDEN", next="ralph backlog edit --help")
     if fact.status is not None and fact.status != old.status:
         _check_transition(fact, old)
     back = fact.iteration is not None and fact.iteration < old.iteration
     if back and (fact.by != "user" or not fact.reason):
-        raise UserError(
-            "a reset is a person's, with a reason",
-            code="E-BACKLOG-MISSING-OVERRIDE-REASON",
-            next=f'ralph backlog reset {fact.item} --reason "begin again"',
-        )
+        words = "a reset is a person's, with a reason"
+        step = f'ralph backlog reset {fact.item} --reason "begin again"'
+        raise UserError(words, code="E-BACKLOG-MISSING-OVERRIDE-REASON", next=step)
+
+
+def forbidden_move(name: str, status: str) -> UserError:
+    words, step = f"'{name}' is {status}", f"ralph backlog show {name}"
+    return UserError(words, code="E-BACKLOG-FORBIDDEN-TRANSITION", next=step)
 
 
 def _check_transition(fact: BacklogFact, old: ItemState) -> None:
     new = fact.status
     if new not in FOLLOWS[old.status]:
-        raise UserError(
-            f"'{fact.item}' is {old.status} and cannot become {new}",
-            code="E-BACKLOG-FORBIDDEN-TRANSITION",
-            next=f"ralph backlog show {fact.item}",
-        )
+        raise forbidden_move(fact.item, f"{old.status} and cannot become {new}")
     evidence = fact.deed == "attempt" and (fact.attempt or {}).get("result") == "PASSED"
     if new == "PASSING" and not evidence and not (fact.deed == "override" and fact.reason):
-        raise UserError(
-            f"'{fact.item}' has no evidence of its own",
-            code="E-BACKLOG-PASSING-WITHOUT-EVIDENCE",
-            next=f"ralph backlog validate {fact.item}",
-        )
+        words, step = f"'{fact.item}' has no evidence of its own", f"ralph backlog validate {fact.item}"
+        raise UserError(words, code="E-BACKLOG-PASSING-WITHOUT-EVIDENCE", next=step)
     if old.status == "PASSING" and (fact.attempt or {}).get("result") != "FAILED":
-        words = f"'{fact.item}' is PASSING: only a check that fails again reopens it"
-        raise UserError(words, code="E-BACKLOG-FORBIDDEN-TRANSITION", next=f"ralph backlog show {fact.item}")
+        raise forbidden_move(fact.item, "PASSING: only a check that fails again reopens it")
     if new != "PASSING" and not fact.reason and fact.deed != "attempt":
-        raise UserError(
-            f"{new} needs a reason",
-            code="E-BACKLOG-MISSING-OVERRIDE-REASON",
-            next=f"ralph backlog show {fact.item}",
-        )
+        words, step = f"{new} needs a reason", f"ralph backlog show {fact.item}"
+        raise UserError(words, code="E-BACKLOG-MISSING-OVERRIDE-REASON", next=step)
 
 
 def edits_for(at: Path, shown: ItemState, new: ItemState) -> list[JsonEdit]:

@@ -88,12 +88,8 @@ class OpenBacklog:
 
             near = get_close_matches(name, list(self.found.by_id), n=1, cutoff=0.6)
             why = f"did you mean '{near[0]}'?" if near else ""
-            raise UserError(
-                f"there is no item '{name[:60]}'",
-                code="E-BACKLOG-ITEM-NOT-FOUND",
-                why=why,
-                next="ralph backlog list",
-            )
+            what = f"there is no item '{name[:60]}'"
+            raise UserError(what, code="E-BACKLOG-ITEM-NOT-FOUND", why=why, next="ralph backlog list")
         return found
 
     def state_of(self, name: str) -> ItemState:
@@ -133,9 +129,8 @@ def render_fact(file: ListFile, fact: BacklogFact) -> ListFile:
         edits[name] = edits_for((), shown_state(found.by_id[name]), changed[name])
         edits[name] += [JsonEdit(tuple(key.split("/")), value) for key, value in fact.define.items()]
     if fact.added and not found.at:
-        raise UserError(
-            "the list is an array without a head", code="E-BACKLOG-ARRAY", next="ralph backlog validate"
-        )
+        what = "the list is an array without a head"
+        raise UserError(what, code="E-BACKLOG-ARRAY", next="ralph backlog validate")
     if not any(edits.values()) and not fact.added:
         return file
     made = _edit_items(file, edits) if edits else file
@@ -179,24 +174,17 @@ def read_file(path: str) -> bytes:
         with open(path, "rb") as file:
             data = file.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
-            raise UserError(
-                f"the backlog has more than {MAX_BYTES >> 20} MB",
-                code="E-BACKLOG-LARGE",
-                at=path,
-                next=f"ls -l '{path}'",
-            )
+            what = f"the backlog has more than {MAX_BYTES >> 20} MB"
+            raise UserError(what, code="E-BACKLOG-LARGE", at=path, next=f"ls -l '{path}'")
         if not data.isascii():
             data.decode("utf-8")
         return data
     except FileNotFoundError:
-        raise NothingToDo(
-            "there is no backlog here", code="E-BACKLOG-NONE", at=path, next="ralph backlog init"
-        ) from None
+        what, step = "there is no backlog here", "ralph backlog init"
+        raise NothingToDo(what, code="E-BACKLOG-NONE", at=path, next=step) from None
     except UnicodeDecodeError as error:
-        at = f"{path}: byte {error.start}"
-        raise UserError(
-            "the backlog is not valid UTF-8", code="E-BACKLOG-INVALID", at=at, next="ralph backlog validate"
-        ) from None
+        what, at = "the backlog is not valid UTF-8", f"{path}: byte {error.start}"
+        raise UserError(what, code="E-BACKLOG-INVALID", at=at, next="ralph backlog validate") from None
     except OSError as error:
         why = f"the backlog cannot be read: {(error.strerror or '').lower()}"
         raise SetupError(why, code="E-BACKLOG-READ", at=path, next=f"ls -ld '{path}'") from None
@@ -233,13 +221,10 @@ def write_file(path: str, data: bytes, expected: bytes | None) -> tuple[int, ...
             os.chmod(fresh, os.stat(target).st_mode & 0o7777)
             with open(target, "rb") as file:
                 if file.read() != expected:
-                    raise NeedsHuman(
-                        "the backlog was edited at the same moment; nothing of it was overwritten",
-                        code="E-BACKLOG-MOVED",
-                        at=path,
-                        why="what happened is recorded, and shown in the file by the next command",
-                        next="ralph backlog list",
-                    )
+                    what = "the backlog was edited at the same moment; nothing of it was overwritten"
+                    why = "what happened is recorded, and shown in the file by the next command"
+                    step = "ralph backlog list"
+                    raise NeedsHuman(what, code="E-BACKLOG-MOVED", at=path, why=why, next=step)
         os.replace(fresh, target)
         folder = os.open(os.path.dirname(target), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -248,13 +233,12 @@ def write_file(path: str, data: bytes, expected: bytes | None) -> tuple[int, ...
             os.close(folder)
         return file_stamp(os.stat(target))
     except OSError as error:
-        raise SetupError(
-            f"the backlog cannot be written: {(error.strerror or 'unknown error').lower()}",
-            code="E-BACKLOG-WRITE",
-            at=path,
-            why="what happened is recorded; the file shows it as soon as it can be written",
-            next="ralph backlog list",
-        ) from error
+        what = f"the backlog cannot be written: {(error.strerror or 'unknown error').lower()}"
+        why, step = (
+            "what happened is recorded; the file shows it once it can be written",
+            "ralph backlog list",
+        )
+        raise SetupError(what, code="E-BACKLOG-WRITE", at=path, why=why, next=step) from error
     finally:
         if os.path.lexists(fresh):
             os.unlink(fresh)
@@ -368,14 +352,10 @@ def _sync(opened: OpenBacklog, journal: JournalStore, resets: str) -> None:
     differences, taken = compare(opened.found, state)
     asked = [one for one in differences if one.reset and one.item != resets]
     if asked:
-        name = asked[0].item
-        raise NeedsHuman(
-            f"item '{name}' was set back in the file by hand",
-            code="E-BACKLOG-RESET",
-            at=opened.place.file,
-            why=f"{asked[0].words}; a reset is recorded with its reason",
-            next=f'ralph backlog reset {name} --reason "begin again"',
-        )
+        what = f"item '{asked[0].item}' was set back in the file by hand"
+        why = f"{asked[0].words}; a reset is recorded with its reason"
+        step = f'ralph backlog reset {asked[0].item} --reason "begin again"'
+        raise NeedsHuman(what, code="E-BACKLOG-RESET", at=opened.place.file, why=why, next=step)
     opened.notes = differences
     opened.commit(BacklogFact(deed="synced", items=taken))
 

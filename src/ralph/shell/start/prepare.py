@@ -58,8 +58,7 @@ def prepare(request: StartRequest, *, env: Mapping[str, str], token: str, now: f
     seated = choose_judge(settings, project, env, chosen_agent)
     group = choose_team(settings, project, env, chosen_agent, request.task)
     callers = (*named, *seated.choices, *group.choices)
-    costs = all(one.reports_cost for one in callers)
-    config.check_limits(settings, config.explicit_limits(settings), costs)
+    config.check_limits(settings, config.explicit_limits(settings), all(one.reports_cost for one in callers))
     base = resolve_commit(project, request.base) if request.base else project.head
     briefed = _make_brief(request, project, base)
     criterion, expired = seal_criterion(request, settings, project, base, env, now)
