@@ -28,7 +28,8 @@ def item_task(
     if prd is not None:
         words += [f"Overview: {prd.overview}"] if prd.overview else []
         words += _section("Functional requirements (guidance)", prd.functional)
-        words += _section("Non-functional requirements", prd.nonfunctional)
+    beside = (*item.nonfunctional, *(prd.nonfunctional if prd else ()))
+    words += _section("Non-functional requirements", beside)
     words += _section(
         "Acceptance criteria", prd.acceptance if prd is not None and prd.acceptance else item.acceptance
     )
