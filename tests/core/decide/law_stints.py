@@ -248,6 +248,19 @@ CHOICES = [
         },
     ),
     Row(
+        "a call that was asked for and never begun is no iteration",
+        decide(b.based(), e.PauseAsked(now=True)),
+        e.ResumeAsked(to=BACK),
+        {
+            "phase": "working",
+            "reason": "",
+            "iteration": 0,
+            "control.held_todo": (),
+            "progress.best": BACK,
+            "todo": (actions.RestoreWorkspace(BACK, None, CHOSEN),),
+        },
+    ),
+    Row(
         "but not beyond its limits",
         replace(ENDED, limits=Limits(iterations=1)),
         e.ResumeAsked(to=BACK),

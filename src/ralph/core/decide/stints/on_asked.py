@@ -208,7 +208,8 @@ def resume_asked(loop: Loop, event: ResumeAsked) -> Loop:
     if ended:
         loop = _forget_counts(loop)
     if event.to is not None and loop.progress.best is not None:
-        return _go_back(loop, event.to)
+        unmade = loop.rules > 6 and held and isinstance(held[0], RunAgent)  # its call was never begun
+        return _go_back(replace(loop, iteration=loop.iteration - 1) if unmade else loop, event.to)
     if event.gates and not (ended and loop.progress.best is None):
         return on_baseline.take_missing_baseline(loop, held, held_phase)
     if loop.progress.best is None:
