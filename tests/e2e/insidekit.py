@@ -11,6 +11,7 @@ import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -83,13 +84,21 @@ class HookWorld:
         which = ["--host", self.host, "--session", ID.format(number)] if self.host == "gemini" else []
         return {"bash": shlex.join([*self.ralph, *words, *which])}
 
-    def play(self, *talks: tuple[str, list[dict[str, Any]]], **more: str) -> list[str]:
-        """Each talk in its repository, all at the same time; what each model was told."""
+    def play(
+        self,
+        *talks: tuple[str, list[dict[str, Any]]],
+        sub: Sequence[dict[str, Any]] = (),
+        flags: Sequence[str] = (),
+        **more: str,
+    ) -> list[str]:
+        """Each talk in its repository, all at the same time; what each model was told. `sub` is what a
+        sub-agent does."""
         from kit import LIMIT
 
         folder = self.top / "played"
         folder.mkdir()
-        plan = [{"cwd": str(self.top / name), "replies": replies, "argv": self._argv(number)}
+        plan = [{"cwd": str(self.top / name), "script": {"replies": replies, "sub": list(sub)},
+                 "argv": [*self._argv(number), *flags]}
                 for number, (name, replies) in enumerate(talks)]  # fmt: skip
         env = {**self.env, **self.cli.env, **more}
         order = {"talks": plan, "env": env, "home": str(self.home)}
@@ -126,9 +135,7 @@ def play(folder: Path) -> None:
     with ExitStack() as stack:
         started = []
         for number, talk in enumerate(order["talks"]):
-            model = stack.enter_context(
-                serving(folder / str(number), {"replies": talk["replies"]}, lifetime=170)
-            )
+            model = stack.enter_context(serving(folder / str(number), talk["script"], lifetime=170))
 
             def fill(text: str, url: str = model.url) -> str:
                 return (

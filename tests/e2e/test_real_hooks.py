@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import kit
 import pytest
@@ -112,6 +113,80 @@ def test_a_session_of_a_real_host_goes_on_outside(tmp_path: Path, host: str) -> 
     assert loop["outcome"] == "verified"
     assert found["ended"]["loop"] in loop["loop"]
     world.do("worker", "stop")
+
+
+HALF = {"bash": "printf 'def half(n):\\n    breakpoint()\\n    return n / 2\\n' > half.py"}
+CLEAN = {"bash": "sed -i /breakpoint/d half.py"}
+LEFT = "line 2 of half.py has breakpoint()"
+
+
+def tool(name: str, **given: str) -> dict[str, object]:
+    return {"tool": {"name": name, "input": given}}
+
+
+@pytest.mark.slow
+@pytest.mark.agents
+def test_a_teammate_in_a_real_host_is_held_back_by_what_it_added(tmp_path: Path) -> None:
+    """Started as its own teams start one, Claude Code asks before a task is completed and before the teammate
+    is idle; it hears what is left in the added lines, and may go once they are clean."""
+    world = HookWorld(tmp_path, "claude")
+    world.do("skills", "install", "--agent", "claude", "-y")
+    done = tool("TaskUpdate", taskId="1", status="completed")
+    asked = world.play(
+        (
+            "one",
+            [
+                HALF,
+                tool("TaskCreate", subject="halve", description="write half()"),
+                done,
+                DONE,
+                CLEAN,
+                done,
+                DONE,
+            ],
+        ),
+        flags=("--agent-id", "helper@loop", "--agent-name", "helper", "--team-name", "loop"),
+        CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS="1",
+        CLAUDE_CODE_ENABLE_TODO_TOOLS="1",
+    )[0]
+    last = json.loads(asked.splitlines()[-1])["body"]["messages"]
+    told = [block["text"] for block in _blocks(last) if block["type"] == "text"]
+    assert [LEFT in one for one in told if "TeammateIdle hook feedback" in one] == [True]
+    results = [str(block["content"]) for block in _blocks(last) if block["type"] == "tool_result"]
+    refused = [one for one in results if "TaskCompleted hook feedback" in one]
+    assert [LEFT in one for one in refused] == [True]
+    assert "Updated task #1 status" in results[-1]
+
+
+def _blocks(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    found = [message["content"] for message in messages]
+    return [
+        block
+        for content in found
+        for block in ([{"type": "text", "text": content}] if isinstance(content, str) else content)
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.agents
+def test_a_subagent_of_a_real_host_has_the_task_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    """It is told task and check when it begins, and sent back while its own lines hold a leftover; and what
+    would destroy work is denied."""
+    world = HookWorld(tmp_path, "claude")
+    world.do("skills", "install", "--agent", "claude", "-y")
+    send = tool("Agent", description="halve", prompt="write half()", subagent_type="general-purpose")
+    asked = world.play(
+        ("one", [world.start(0), {"bash": "git reset --hard"}, send, MENDING, DONE, DONE, DONE]),
+        sub=[HALF, DONE, CLEAN, DONE],
+    )[0]
+    requests = [json.loads(line) for line in asked.splitlines()]
+    sub = [json.dumps(one["body"]) for one in requests if one.get("lane") == "sub"]
+    assert "Ralph judges this session. Task: make the tests pass" in sub[0]
+    assert LEFT not in sub[1]
+    assert LEFT in sub[2], "sent back with the reason"
+    assert len(sub) == 4
+    assert "`git reset --hard` would destroy work" in asked
+    assert world.sessions()[0]["state"] == "VERIFIED_DONE (B)", world.sessions()
 
 
 @pytest.mark.slow

@@ -83,34 +83,49 @@ def test_a_coder_that_bends_the_testers_tests_is_not_verified(green):
     )
 
 
-def test_a_team_builds_a_plan_item_by_item(place):
-    """The planner's model makes the plan; each item begins with red tests of a tester who saw none of it."""
+def test_a_team_plans_and_builds_item_by_item(place):
+    """The planner's model makes the plan; each item begins with red tests of a tester who saw none of it; an
+    objection to the whole holds it back until the user overrules it."""
     place.once = True
     buildkit.make(place)
     member = f"{SCRIPTED / 'team_member.py'}"
-    team(place, planner=member, tester=member)
-    with (place.config / "ralph" / "config.toml").open("a") as file:
-        file.write("[team]\nuse = true\n")
+    team(place, planner=member, tester=member, reviewer=f"{JUDGES / 'reviews.py'} NEVER.md")
     settings = place.config / "ralph" / "config.toml"
-    settings.write_text(settings.read_text().replace("[team.planner]", '[team.planner]\nmodel = "strong"'))
+    with_model = settings.read_text().replace("[team.planner]", '[team.planner]\nmodel = "strong"')
+    settings.write_text(with_model + "[team]\nuse = true\n")
+    planned = buildkit.plan(place)
+    assert planned.code == 0, planned.report()
+    loop = planned.loop
+    assert {role: one.calls for role, one in loop.team.spend.items()} == {"planner": 1}
+    assert [(one.subject, one.status) for one in loop.team.tasks] == [("Plan the items", "completed")]
+    place.forget()  # `plan` has written a file, which is what it is for
     done = buildkit.build(place)
-    loop = place.expect(done, "verified", 0, 6, grade="B")
-    agents = [(event.purpose, event.agent) for event in done.all(AgentStarted)]
-    assert [purpose for purpose, _ in agents] == ["plan", "item", "item", "close"]
+    loop = place.expect(done, "blocked", 3, 7, says="NEVER.md is missing")
+    calls = [event.purpose for event in done.all(AgentStarted)]
+    assert calls == ["item", "item", "close", "item"]
     first, second = done.all(RoleStarted)
     assert first.tree == loop.sealed.base.tree
     assert "def upper" in place.git("show", f"{second.tree}:words.py")
     assert "def lower" not in place.git("show", f"{second.tree}:words.py")
     assert loop.team.tests.paths == ("test_upper.py", "test_lower.py")
     assert place.result("test_lower.py").startswith("import unittest")
-    assert "Write tests for lower" in [task.subject for task in loop.team.tasks]
-    assert {role: one.calls for role, one in loop.team.spend.items()} == {
-        "planner": 1,
-        "tester": 2,
-        "coder": 3,
-    }
+    assert [(one.subject, one.status) for one in loop.team.tasks] == [
+        ("Write tests for upper", "completed"),
+        ("Implement iteration 1", "completed"),
+        ("Write tests for lower", "completed"),
+        ("Implement iteration 2", "completed"),
+        ("Ask what is left", "completed"),
+        ("Review iteration 3", "failed"),
+        ("Implement iteration 4", "completed"),
+    ]
+    spent = {role: one.calls for role, one in loop.team.spend.items()}
+    assert spent == {"tester": 2, "coder": 4, "reviewer": 1}
     prompt = next(place.prompt(event.prompt) for event in done.all(AgentStarted) if event.purpose == "item")
     assert "The tester wrote these tests" in prompt
+    (line,) = [line for line in done.err.splitlines() if "it 1/15  upper verified" in line]
+    assert "check ✔" in line, "the tests for the next item are not what it is judged by"
+    done = place.ralph("resume", "2", "--allow", "reviewer=not asked for", "--display", "plain")
+    place.expect(done, "verified", 0, 7, grade="B")
 
 
 def test_a_team_in_the_background_overruled_and_verified_again(green):

@@ -22,6 +22,7 @@ from ralph.shell.criterion import adopt as rules
 from ralph.shell.criterion import write_toml
 from ralph.shell.criterion.gates_here import run_gates_here
 from ralph.shell.criterion.init_plan import InitPlan, make_plan
+from ralph.shell.files.write_whole import write_whole
 from ralph.shell.git.project import find_project
 from ralph.shell.start.request import StartRequest
 
@@ -110,7 +111,7 @@ def write_init(file: InitFile, env: Mapping[str, str], *, held: bool) -> None:
     top = os.path.dirname(file.path)
     # Were all commands of the old file approved? If not, ours must not bring them in.
     trusted = held and (not file.old or bool(settings_at_top(env, top).project.admitted))
-    write_toml.write(top, file.new)
+    write_whole(os.path.join(top, write_toml.NAME), file.new.encode())
     approval = settings_at_top(env, top).project.approval if trusted else None
     if approval is not None:
         remember(approval, env)

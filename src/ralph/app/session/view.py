@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -146,9 +145,3 @@ def context_for_agent(session: Session) -> str:
     if session.said is not None and session.said.refused:
         lines.append("Ralph's last answer: " + "; ".join(session.said.words))
     return "\n".join(lines)[:6000]
-
-
-def is_here(session: Session, cwd: str) -> bool:
-    """Does the session's repository hold this folder?"""
-    top = session.loop.sealed.repo
-    return os.path.realpath(cwd) == top or os.path.realpath(cwd).startswith(top + os.sep)

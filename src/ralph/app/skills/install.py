@@ -20,6 +20,7 @@ from msgspec import Struct
 from ralph.app.skills.layout import Skill, hook_entries, host_table, is_ours, own_files, without_ours
 from ralph.core.backlog.json_text import JsonEdit, apply_edits, remove_member
 from ralph.errors import SetupError, UserError
+from ralph.shell.files.write_whole import write_whole
 from ralph.shell.state.directory import config_dir
 
 MAX_BYTES = 1 << 20
@@ -262,28 +263,12 @@ def _apply(changes: list[PlannedFile]) -> None:
             _write(one.path, one.after)
 
 
-def _umask() -> int:
-    now = os.umask(0o077)
-    os.umask(now)
-    return now
-
-
 def _write(path: str, text: str, mode: int | None = None) -> None:
-    """As a whole or not at all; through a link into the file that it means."""
-    target = os.path.realpath(path)
-    fresh = f"{target}.ralph-{os.getpid()}"
+    """Settings may hold keys, and so may their copy."""
     try:
+        target = os.path.realpath(path)
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        # Settings may hold keys, and so may their copy: nobody else reads what is only half there.
-        opened = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-        with open(opened, "wb") as file:
-            file.write(text.encode())
-            file.flush()
-            os.fsync(file.fileno())
-        if mode is None:
-            mode = os.stat(target).st_mode & 0o7777 if os.path.exists(target) else 0o666 & ~_umask()
-        os.chmod(fresh, mode)
-        os.replace(fresh, target)
+        write_whole(target, text.encode(), mode)
     except OSError as wrong:
         raise SetupError(
             f"'{path}' cannot be written",
@@ -292,6 +277,3 @@ def _write(path: str, text: str, mode: int | None = None) -> None:
             why=str(wrong),
             next="ralph skills status",
         ) from None
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(fresh)

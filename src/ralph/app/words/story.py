@@ -81,14 +81,14 @@ def update_call(call: StoryCall | None, event: e.AnyEvent) -> StoryCall | None:
                 removed=event.removed,
                 plan=event.plan,
             )
-        case e.GateEnded():
+        case e.GateEnded() if event.verdict.tree == call.tree:  # and not tests for the next item
             return replace(call, verdicts={**call.verdicts, event.verdict.gate: event.verdict})
         case e.GuardsEnded():
             return replace(call, guards=event.results)
         case e.JudgeEnded(role="judge", opinion=Opinion() as opinion):
             return replace(call, opinion=opinion)
         case e.WorkspaceRestored():
-            return replace(call, taken_back=True)
+            return replace(call, taken_back=not call.published)
         case e.ResultPublished() | e.ItemPublished():
             return replace(call, published=True)
         case _:
@@ -113,7 +113,7 @@ def is_settled(call: StoryCall, loop: Loop) -> bool:
     owed = loop.todo[0] if loop.todo else None
     if isinstance(owed, actions.RunAgent):
         return owed.call != call.call
-    return owed is None or isinstance(owed, actions.Wait | actions.Finish)
+    return owed is None or isinstance(owed, actions.Wait | actions.RunRole | actions.Finish)
 
 
 def call_mark(call: StoryCall) -> str:

@@ -296,12 +296,25 @@ def _denied(loop: Loop) -> Finish:
     return Finish("blocked", f"permission was denied twice in a row: {', '.join(loop.call.denials)}")
 
 
+def task_of_call(loop: Loop) -> tuple[str, str]:
+    """What the agent's call is on the team's list, and whose it is."""
+    if loop.build.mode == "planning":
+        return "Plan the items", "planner"
+    return (
+        "Ask what is left" if loop.build.mode == "closing" else f"Implement iteration {loop.iteration}",
+        "coder",
+    )
+
+
 def end_planning_call(loop: Loop, event: CheckpointMade) -> Loop:
     """A call that must not change anything but the plan has ended: the rest of it is thrown away."""
-    take = plan_facts.take_plan if loop.build.mode == "planning" else plan_facts.take_closing
+    task, planning = task_of_call(loop), loop.build.mode == "planning"
+    take = plan_facts.take_plan if planning else plan_facts.take_closing
     before = replace(loop.checkpoint, tree=loop.work.tree_before)
     loop = loop.with_agents(faults_in_row=0, outages_in_row=0, cut_in_row=0).with_progress(revert_note="")
     loop = take(loop.with_call(fault=None), event.plan)
+    wrong = loop.build.planning.problems if planning and loop.build.mode == "planning" else None
+    loop = loop.with_task(*task, "completed" if wrong is None else "failed", wrong or ())
     if loop.control.abort_reason:
         return finish(loop, Finish("aborted", loop.control.abort_reason))
     if event.tree == before.tree:

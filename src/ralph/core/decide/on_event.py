@@ -111,8 +111,7 @@ def agent_started(loop: Loop, event: AgentStarted) -> Loop:
     )
     loop = loop.with_proof(again=False).with_work(tree_before=event.tree or loop.work.tree_before)
     loop = loop.with_control(steers=(), steers_in_call=loop.control.steers)
-    role = _role_of_call(loop)
-    subject = "Plan the items" if role == "planner" else f"Implement iteration {event.iteration}"
+    subject, role = after_judging.task_of_call(loop)
     return loop.with_task(subject, role).charge(role, spend.add_started_call)
 
 
@@ -130,7 +129,9 @@ def agent_ended(loop: Loop, event: AgentEnded) -> Loop:
         prompt_halvings=_prompt_halvings(loop, event.fault),
         cost=_bounded_cost(loop, event),
     )
-    loop = loop.charge(_role_of_call(loop), lambda spent: spend.add_call_usage(spent, event.usage))
+    loop = loop.charge(
+        after_judging.task_of_call(loop)[1], lambda spent: spend.add_call_usage(spent, event.usage)
+    )
     agents = loop.agents
     name = failover.with_agent(loop.sealed, loop.call.agent, loop.build.mode).agent.name
     loop = loop.with_agents(
@@ -155,10 +156,6 @@ def _bounded_cost(loop: Loop, event: AgentEnded) -> float | None:
     """What the call cost, where that is bounded; one that stopped at its bound by itself has kept it."""
     kept = event.fault is not None and event.fault.kind == "budget"
     return None if kept or loop.limits.iteration_cost is None else event.usage.cost
-
-
-def _role_of_call(loop: Loop) -> str:
-    return "planner" if loop.build.mode == "planning" else "coder"
 
 
 def _session_for(loop: Loop, event: AgentStarted) -> AgentSession | None:
@@ -280,6 +277,7 @@ def loop_ended(loop: Loop, event: LoopEnded) -> Loop:
         _illegal(loop, event, "the loop was not to be finished this way")
     return replace(
         loop.with_control(abort_reason=""),
+        team=loop.team.drop_tasks(event.reason),
         phase="ended",
         outcome=event.outcome,
         reason=event.reason,

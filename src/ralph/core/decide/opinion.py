@@ -196,7 +196,7 @@ def _act_on_opinion(
     gaps = loop.jury_of(seat).gaps
     idle = again and isinstance(then, Finish)  # it was sent back, and nothing was changed
     if rubric.retries_used_up(gaps) or idle:
-        why = f"{name} refused the work {len(gaps)} times, the last time with {said}"
+        why = f"{name} refused the work {len(gaps)} time{'s'[: len(gaps) != 1]}, the last time with {said}"
         reasons = "; ".join((opinion.summary, *opinion.suggestions[:3])).strip("; ")
         loop = loop.with_proof(not_yet=(sentence,))
         return loop, Finish("blocked", f"{why}. {reasons}".rstrip(". "))

@@ -16,6 +16,7 @@ import msgspec
 
 from ralph.errors import NeedsHuman, SetupError, UserError
 from ralph.shell.config.settings import Approval, Settings
+from ralph.shell.files.write_whole import write_whole
 
 _MAX_PENDING = 20  # newest pending ones kept; a forgotten one is simply shown again
 _MAX_BYTES = 64_000_000
@@ -176,19 +177,8 @@ def _hold_lock(directory: str) -> Iterator[None]:
 
 def _write(directory: str, records: dict[str, StoredApproval]) -> None:
     path = _path(directory)
-    fresh = f"{path}.{os.getpid()}.new"
     data = msgspec.json.format(msgspec.json.encode(_ApprovalStore(1, records)), indent=1)
     try:
-        handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(fresh, path)
-        folder = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        write_whole(path, data, 0o600)
     except OSError as error:
         raise _unusable(path, error.strerror or "cannot be written") from error

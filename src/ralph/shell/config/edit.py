@@ -11,6 +11,7 @@ from typing import Any
 from ralph.errors import UserError
 from ralph.shell.config.schema import BY_KEY, quote_text
 from ralph.shell.config.values import parse, parse_text
+from ralph.shell.files.write_whole import write_whole
 
 FILE = "config.toml"
 # Bundles of limits: what S2 calls modes.
@@ -100,8 +101,8 @@ def _change(folder: str, values: Mapping[str, str | None] | None) -> str:
         ) from None
     os.makedirs(folder, mode=0o700, exist_ok=True)
     if old and values is None:
-        write_whole(f"{path}.bak", old.encode())
-    write_whole(path, text.encode())
+        write_whole(f"{path}.bak", old.encode(), 0o600)
+    write_whole(os.path.realpath(path), text.encode(), 0o600)  # what stands there counts as approved
     return path
 
 
@@ -129,17 +130,6 @@ def _read(path: str) -> str:
             f"'{path}' cannot be read", code="E-CONFIG-EDIT", why=str(error), next="ralph config edit"
         ) from None
     return text
-
-
-def write_whole(path: str, data: bytes) -> None:
-    """Whole or not at all, and for its owner alone: what stands there counts as approved. Links stay."""
-    path = os.path.realpath(path)
-    fresh = f"{path}.{os.getpid()}"
-    fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-    with open(fd, "wb") as file:
-        file.write(data)
-        os.fsync(file.fileno())
-    os.replace(fresh, path)
 
 
 def _with_key(text: str, key: str, literal: str | None) -> str:

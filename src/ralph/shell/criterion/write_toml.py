@@ -131,14 +131,3 @@ def _check(text: str, fresh: list[Planned], trials: Mapping[str, Trial]) -> None
     for one in fresh:
         if usable(one, trials.get(one.name)) and gates.get(one.name, {}).get("run") != one.run:
             raise Bug(f"the text for {NAME} does not say what gate {one.name} is")
-
-
-def write(top: str, text: str) -> None:
-    """All or nothing."""
-    path = os.path.join(top, NAME)
-    fresh = f"{path}.{os.getpid()}.new"
-    with open(fresh, "x", encoding="utf-8", newline="\n") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(fresh, path)

@@ -20,6 +20,7 @@ from ralph.core.specs.parse import template
 from ralph.core.text.clean import one_line
 from ralph.core.text.markdown import slug
 from ralph.errors import NeedsHuman, NothingToDo, RalphError, SetupError, UserError
+from ralph.shell.files.write_whole import write_whole
 from ralph.shell.journal.selection import project_top
 
 FOLDER = "specs"
@@ -185,17 +186,9 @@ def replace_spec(top: str, path: str, old: str, new: str) -> None:
         raise NeedsHuman(
             f"'{path}' {why}; it was left as it is", code="E-SPEC-MOVED", next=f"ralph specs refine '{path}'"
         )
-    fresh = f"{whole}.ralph-{os.getpid()}"
     try:
-        with open(fresh, "xb") as file:
-            os.fchmod(file.fileno(), stat.S_IMODE(os.stat(whole).st_mode))
-            file.write((mark + new).encode())
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(fresh, whole)
+        write_whole(whole, (mark + new).encode())
     except OSError as error:
-        if os.path.lexists(fresh):
-            os.unlink(fresh)
         raise _unreadable(path, error) from None
 
 

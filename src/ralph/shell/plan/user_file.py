@@ -16,6 +16,7 @@ from ralph.core.model.plan.items import NAME, Plan
 from ralph.core.plan.file import parse_plan
 from ralph.core.plan.layout import lay_out
 from ralph.errors import NeedsHuman, NothingToDo, SetupError, UserError
+from ralph.shell.files.write_whole import write_whole
 from ralph.shell.git.project import Project, user_call
 from ralph.shell.plan.brief import code_digest
 
@@ -89,15 +90,8 @@ def replace_file(found: PlanFileFound, data: bytes, *, instead: str) -> None:
             code="E-PLAN-MOVED",
             next=instead,
         )
-    fresh = f"{found.path}.ralph-{os.getpid()}"
     try:
-        with open(fresh, "xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(fresh, found.path)
+        write_whole(found.path, data)
     except OSError as trouble:
-        if os.path.lexists(fresh):
-            os.unlink(fresh)
         why = (trouble.strerror or "unknown error").lower()
         raise SetupError(f"{NAME} cannot be written: {why}", code="E-PLAN-WRITE", next=instead) from trouble

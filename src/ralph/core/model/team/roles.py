@@ -64,6 +64,16 @@ class TeamState(Struct, frozen=True, omit_defaults=True):
         """Only those that belong to verified work."""
         return replace(self, tests=self.kept, sealed=self.kept is not None)
 
+    def drop_tasks(self, why: str) -> TeamState:
+        """The list of a loop that has ended: nobody works on anything any more."""
+        over = [
+            replace(one, status="failed", blockers=(why[:MAX_BLOCKER],))
+            if one.status == "in_progress"
+            else one
+            for one in self.tasks
+        ]
+        return replace(self, tasks=tuple(over))
+
     def with_task(
         self, subject: str, role: str, status: TaskStatus = "in_progress", blockers: Sequence[str] = ()
     ) -> TeamState:
