@@ -332,6 +332,24 @@ CONTROL = [
     ("/retrospective docs", "control", {"verb": "retrospective", "loop_id": "docs-91ab44cd"}),
     ("show me the retrospective of docs", "control", {"verb": "retrospective", "loop_id": "docs-91ab44cd"}),
     ("/gates", "control", {"verb": "gates", "loop_id": None, "confidence": "high"}),
+    *(
+        (f"/ralph {word}", "control", {"verb": verb})
+        for word, verb in {
+            "status": "status",
+            "stop": "pause",
+            "report": "report",
+            "verify": "verify",
+            "plan": "plan",
+            "build": "build",
+            "backlog": "item",
+            "continue": "resume",
+            "abort": "abort",
+        }.items()
+    ),
+    ("/ralph verify docs", "control", {"verb": "verify", "loop_id": "docs-91ab44cd"}),
+    ("/ralph start fix the tests", "internal", {"task": "fix the tests"}),
+    ("/ralph stop the tests from hanging", "internal", {"task": "stop the tests from hanging"}),
+    ("/ralph build the parser", "internal", {"task": "build the parser"}),
     ("/adversarial", "control", {"verb": "refine", "confidence": "high"}),
     ("refine the specs", "control", {"verb": "refine", "task": None}),
     ("/parallel", "control", {"verb": "parallel", "count": None, "task": None, "confidence": "high"}),

@@ -239,6 +239,7 @@ def test_only_commands_that_exist_are_offered():
         text = {"retrospective": "/retrospective of it", "parallel": "/parallel 2"}.get(verb, text)
         text = {"item": "do the next backlog item", "backlog": "run the backlog"}.get(verb, text)
         text = {"gates": "/gates", "refine": "refine the specs"}.get(verb, text)
+        text = f"/ralph {verb}" if verb in ("plan", "build", "verify") else text
         argv = route_screens.control_argv(route(text, loops))
         assert argv[1] in commands(), verb
         assert {word for word in argv[2:] if word.startswith("-")} <= flags_of(*argv[1:3]), argv

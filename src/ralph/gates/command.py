@@ -6,9 +6,11 @@ One scanner over POSIX quoting serves all three questions. It decides nothing ab
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 from collections.abc import Iterator
+from contextlib import suppress
 
 from msgspec import Struct
 
@@ -69,19 +71,28 @@ def needs_shell(run: str) -> bool:
 
 def simple_commands(run: str) -> list[list[str]]:
     """The words of each simple command in a shell text, as well as they can be known without a shell."""
+    commands: list[list[str]] = [[]]
+    for word in _words(run):
+        if word and all(char in _OPERATORS for char in word):
+            commands.append([])
+        elif commands[-1] or not _ASSIGNMENT.match(word):
+            commands[-1].append(word)
+    return [command for command in commands if command]
+
+
+def written_files(run: str) -> list[str]:
+    """Where a shell text sends output: what stands behind each `>`, `>>` and `>|`."""
+    return [file for sign, file in itertools.pairwise(_words(run)) if sign in (">", ">>", ">|", "&>", "&>>")]
+
+
+def _words(run: str) -> list[str]:
     lexer = shlex.shlex(run.replace("\n", " ; "), posix=True, punctuation_chars=True)
     lexer.whitespace_split = True
     lexer.commenters = ""
-    commands: list[list[str]] = [[]]
-    try:
-        for word in lexer:
-            if word and all(char in _OPERATORS for char in word):
-                commands.append([])
-            elif commands[-1] or not _ASSIGNMENT.match(word):
-                commands[-1].append(word)
-    except ValueError:
-        pass  # an unfinished quote: the words before it still count
-    return [command for command in commands if command]
+    words: list[str] = []
+    with suppress(ValueError):  # an unfinished quote: the words before it still count
+        words.extend(lexer)
+    return words
 
 
 class ShellPart(Struct, frozen=True):

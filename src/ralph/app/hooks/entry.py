@@ -17,7 +17,9 @@ OFF = "RALPH_HOOKS"  # =off: no hook of Ralph's decides anything
 OFF_FILE = "hooks.off"
 _IN_LOOP = "RALPH_LOOP_ID"
 _MAX_DRAINED = 64 << 20
-_TOUCHES = re.compile(r"\b(?:git|rm|rmdir|shred)\b")
+_TOUCHES = re.compile(
+    r"\b(?:git|rm|rmdir|shred|mv|cp|ln|tee|dd|sed|perl|touch|truncate|install)\b|>(?!&|\s*/dev/)"
+)
 _WRITER = re.compile(r"edit|write|create|replace|patch|delete|move|rename|notebook|lsp", re.IGNORECASE)
 _PARSED = re.compile(r"\.(?:py|json)\"")
 # These look at added lines whether or not a task was started: whoever installs the hooks wants that.

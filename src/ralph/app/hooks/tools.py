@@ -11,14 +11,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from ralph.core.model.order import Order
-from ralph.gates.command import simple_commands
+from ralph.gates.command import simple_commands, word_set, written_files
 from ralph.gates.judging_paths import matches
 
 _ALWAYS = (".git/**", "ralph.toml", ".ralph/**")
 _WRITES = re.compile(r"edit|write|create|replace|patch|delete|move|rename|notebook", re.IGNORECASE)
 _PATH_KEYS = ("file_path", "filePath", "path", "notebook_path", "absolute_path", "target_file")
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$|^\*\*\* Move to: (.+)$", re.MULTILINE)
-_WRAPPERS = frozenset({"sudo", "env", "command", "nohup", "time", "exec", "xargs", "nice"})
+_WRAPPERS = word_set(
+    "sudo env command nohup time exec xargs nice builtin if then else elif while until do ! {"
+)
+_WRITERS = word_set("tee truncate touch mv cp ln install dd")
 _SERVERS = {
     "py": ("pyright-langserver", "basedpyright-langserver", "pylsp", "ty", "ruff"),
     "ts": ("typescript-language-server", "vtsls"),
@@ -87,24 +90,40 @@ def _protected_by(path: str, order: Order, cwd: str) -> str:
 
 
 def _why_destructive(command: str, order: Order, cwd: str) -> str:
+    for path in written_files(command[:20_000]):
+        if rule := _protected_by(path, order, cwd):
+            return f"'{path[:200]}' is protected while Ralph judges this session ({rule})"
     for words in map(_unwrap, simple_commands(command[:20_000])):
         if not words:
             continue
         program, rest = os.path.basename(words[0]), words[1:]
-        if program in ("bash", "sh", "zsh", "dash"):
-            inner = [text for flag, text in itertools.pairwise(rest) if re.fullmatch(r"-[a-z]*c", flag)]
-            why = _why_destructive(inner[0], order, cwd) if inner else ""
-        elif program == "git":
-            why = _why_git(rest)
-        else:
-            why = _why_rm(rest, order, cwd) if program in ("rm", "rmdir", "shred") else ""
+        if program == "cd":
+            cwd = os.path.join(cwd, os.path.expanduser((rest or ["~"])[0]))
+        script = _script_in(program, rest)
+        if script and (inner := _why_destructive(script, order, cwd)):
+            return inner
+        why = _why_git(rest) if program == "git" else ""
+        if program in ("rm", "rmdir", "shred"):
+            why = _why_rm(rest, order, cwd)
+        elif program in _WRITERS or (program in ("sed", "perl") and any(one[:2] == "-i" for one in rest)):
+            named = rest[-1:] if program in ("cp", "ln", "install") else rest
+            edits = any(_protected_by(one, order, cwd) for one in named)
+            why = "would edit what is protected while Ralph judges this session" if edits else ""
         if why:
             return f"`{' '.join(words)[:120]}` {why}: edit instead, or ask the user"
     return ""
 
 
+def _script_in(program: str, rest: list[str]) -> str:
+    """The text that a shell is given to run."""
+    if program == "eval":
+        return " ".join(rest)
+    pairs = itertools.pairwise(rest if program in ("bash", "sh", "zsh", "dash") else [])
+    return next((text for flag, text in pairs if re.fullmatch(r"-[a-z]*c", flag)), "")
+
+
 def _unwrap(words: list[str]) -> list[str]:
-    """The command that `sudo`, `env A=b` and the like start."""
+    """The command that `sudo`, `env A=b`, `if` and the like start."""
     while words and (os.path.basename(words[0]) in _WRAPPERS or words[0].startswith("-") or "=" in words[0]):
         words = words[1:]
     return words

@@ -19,6 +19,7 @@ from ralph.app.report.report_files import MAX_REPORTS, write_atomically
 from ralph.app.session.state import validation
 from ralph.app.words.format import iso, safe
 from ralph.clock import SystemClock
+from ralph.core.session.names import session_name
 from ralph.core.session.record import ActionEnded, ActionStarted, Session
 from ralph.errors import SetupError, UserError
 from ralph.shell.git.project import find_project, user_call
@@ -44,10 +45,15 @@ def start_action(name: str, env: Mapping[str, str], skill: str, description: str
 
 
 def complete_action(
-    name: str, env: Mapping[str, str], cwd: str, claimed: Status, summary: str, advice: tuple[str, ...]
+    which: tuple[str, str],
+    env: Mapping[str, str],
+    cwd: str,
+    claimed: Status,
+    summary: str,
+    advice: tuple[str, ...],
 ) -> tuple[str, str]:
-    """The report as Markdown, and where it was written."""
-    state, clock = open_state(state_dir(env), create=True), SystemClock()
+    """The report as Markdown, and where it was written. `which`: host and id of the session."""
+    state, clock, name = open_state(state_dir(env), create=True), SystemClock(), session_name(*which)
     session = read_session(state, name)
     if session.action is None:
         raise UserError(
@@ -56,7 +62,7 @@ def complete_action(
     status: Status = "partial" if claimed == "completed" and not _is_shown(session) else claimed
     body = _body(session, status, claimed, cwd, clock.now())
     body["details"]["recommendations"] += [f"the agent: {safe(one, 300)}" for one in advice[:20]]
-    body["summary"] = safe(summary, 2000) or "not given"
+    body |= {"session": " ".join(which), "summary": safe(summary, 2000) or "not given"}
     path = _write(state, session.action.skill, body, clock.now())
     add_fact(
         state, name, clock, lambda _: ActionEnded(claimed=claimed, status=status, summary=body["summary"])
@@ -99,7 +105,6 @@ def _body(session: Session, status: Status, claimed: Status, cwd: str, now: floa
             "recommendations": advice,
         },
         "git": {"branch": safe((project.branch or "").removeprefix("refs/heads/")), "commit": project.head},
-        "session": f"{session.host or 'unknown'} {session.id}".strip(),
         "timestamp": iso(now),
     }
 

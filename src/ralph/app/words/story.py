@@ -59,28 +59,9 @@ def update_call(call: StoryCall | None, event: e.AnyEvent) -> StoryCall | None:
         return None
     match event:
         case e.AgentEnded():
-            return replace(
-                call,
-                seconds=event.seconds,
-                ended=event.ended,
-                exit_code=event.exit_code,
-                usage=event.usage,
-                claim=event.claim,
-                fault=event.fault,
-                denials=event.denials,
-                said=event.said,
-                output=event.output,
-            )
+            return _take(call, event, "seconds ended exit_code usage claim fault denials said output")
         case e.CheckpointMade():
-            return replace(
-                call,
-                tree=event.tree,
-                commit=event.commit,
-                files=event.files,
-                added=event.added,
-                removed=event.removed,
-                plan=event.plan,
-            )
+            return _take(call, event, "tree commit files added removed plan")
         case e.GateEnded() if event.verdict.tree == call.tree:  # and not tests for the next item
             return replace(call, verdicts={**call.verdicts, event.verdict.gate: event.verdict})
         case e.GuardsEnded():
@@ -93,6 +74,11 @@ def update_call(call: StoryCall | None, event: e.AnyEvent) -> StoryCall | None:
             return replace(call, published=True)
         case _:
             return call
+
+
+def _take(call: StoryCall, event: e.AnyEvent, names: str) -> StoryCall:
+    """The call with these fields as the event has them."""
+    return replace(call, **{name: getattr(event, name) for name in names.split()})
 
 
 def calls_of(events: Iterable[e.AnyEvent]) -> list[StoryCall]:

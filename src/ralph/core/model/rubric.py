@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Annotated, Literal, NoReturn
+from typing import Annotated, Literal, NoReturn, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -30,6 +30,7 @@ JUDGE = "the judge"  # no gate can have this name
 _WORDS, _SUGGESTIONS = 1000, 10
 _EFFORT = 4_000_000  # characters looked at in search of the answer
 _LEAST_EFFORT = 1_000  # what a brace that begins no object counts for
+_Form = TypeVar("_Form")
 
 
 class Dimension(Struct, frozen=True):
@@ -130,15 +131,22 @@ def key(name: str) -> str:
     return " ".join(name.split()).casefold()
 
 
-def read_answer(text: str, rubric: Rubric) -> Answer | str:
-    """The last complete JSON object in the judge's last message, or what is wrong with it."""
+def read_object(text: str, form: type[_Form]) -> _Form | str:
+    """The last complete JSON object in a last message, in this form; or what is wrong with it."""
     found = last_object(text)
     if not found:
         return "it holds no complete JSON object"
     try:
-        answer = msgspec.json.decode(found, type=Answer)
+        return msgspec.json.decode(found, type=form)
     except (msgspec.DecodeError, UnicodeEncodeError) as wrong:
         return f"its JSON object does not have the asked form: {one_line(str(wrong), 200)}"
+
+
+def read_answer(text: str, rubric: Rubric) -> Answer | str:
+    """The answer in the judge's last message, or what is wrong with it."""
+    answer = read_object(text, Answer)
+    if isinstance(answer, str):
+        return answer
     wanted = {key(dimension.name) for dimension in rubric.dimensions}
     scored = [key(score.dimension) for score in answer.scores]
     for name in sorted(wanted.difference(scored)):

@@ -11,10 +11,9 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-import msgspec
 from msgspec import Struct
 
-from ralph.core.model.rubric import last_object
+from ralph.core.model.rubric import read_object
 from ralph.core.specs.parse import parse_spec
 from ralph.core.text.clean import clean, one_line
 
@@ -45,13 +44,9 @@ def read_refinement(reply: str, spec: str) -> Refinement | str:
     """The proposal in an agent's last message, or what is wrong with it."""
     if len(reply) > MAX_REPLY:
         return f"it has {len(reply)} characters, expected at most {MAX_REPLY}"
-    found = last_object(reply)
-    if not found:
-        return "it holds no complete JSON object"
-    try:
-        said = msgspec.json.decode(found, type=Refinement)
-    except (msgspec.DecodeError, UnicodeEncodeError) as wrong:
-        return f"its JSON object does not have the asked form: {one_line(str(wrong), 200)}"
+    said = read_object(reply, Refinement)
+    if isinstance(said, str):
+        return said
     if len(said.edits) > MAX_EDITS or len(said.questions) > MAX_QUESTIONS:
         return f"it has more than {MAX_EDITS} edits or {MAX_QUESTIONS} questions"
     wrong_edits = (_wrong_with(edit, spec) for edit in said.edits)

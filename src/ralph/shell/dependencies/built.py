@@ -24,6 +24,7 @@ from ralph.shell.dependencies import shared
 from ralph.shell.dependencies.run_setup import run_setup
 from ralph.shell.dependencies.setup_tree import setup_tree
 from ralph.shell.files.safe_tree import remove_except, remove_tree
+from ralph.shell.files.write_whole import write_whole
 from ralph.shell.git.checkout import Submodule, fresh_checkout
 from ralph.shell.ports import Activity, Attention
 from ralph.shell.process import client
@@ -184,12 +185,7 @@ class Deps:
             remove_except(at, name, paths)
         for part in ("call", "index"):
             remove_tree(os.path.join(place, part))
-        fresh = os.path.join(place, f"{MADE}.new")
-        with open(fresh, "wb") as file:
-            file.write(msgspec.json.encode(paths))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(fresh, os.path.join(place, MADE))
+        write_whole(os.path.join(place, MADE), msgspec.json.encode(paths))
         fcntl.flock(self._held[place], fcntl.LOCK_SH)
 
 

@@ -16,6 +16,7 @@ import msgspec
 
 from ralph.clock import SystemClock, wait_until
 from ralph.errors import Busy, NeedsHuman
+from ralph.shell.files.write_whole import write_whole
 from ralph.shell.git.command import HARMLESS, run_git, scrubbed_env
 from ralph.shell.git.project import Project, find_project, user_call
 from ralph.shell.git.store import Store, disk_error
@@ -57,7 +58,7 @@ def write_note(path: str, landing: Landing, project: Project) -> None:
     for lock in _locks(project):
         if os.path.lexists(lock):
             raise _locked_error(lock)
-    _save(path, _Note(landing.old, landing.new, landing.user_start, landing.undo))
+    write_whole(path, msgspec.json.encode(_Note(landing.old, landing.new, landing.user_start, landing.undo)))
 
 
 def note_child(path: str, pid: int) -> None:
@@ -65,7 +66,7 @@ def note_child(path: str, pid: int) -> None:
     note = _load(path)
     if note is not None:
         note.pid, note.started = pid, _start_time(pid)
-        _save(path, note)
+        write_whole(path, msgspec.json.encode(note))
 
 
 def read_note(path: str) -> Landing | None:
@@ -77,15 +78,6 @@ def read_note(path: str) -> Landing | None:
 def remove_note(path: str) -> None:
     if os.path.lexists(path):
         os.unlink(path)
-
-
-def _save(path: str, note: _Note) -> None:
-    fresh = path + ".new"
-    with open(fresh, "wb") as file:
-        file.write(msgspec.json.encode(note))
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(fresh, path)
 
 
 def _load(path: str) -> _Note | None:

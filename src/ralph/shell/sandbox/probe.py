@@ -21,6 +21,7 @@ from ralph.core.model.order import Order
 from ralph.core.proof.grade import BOXED
 from ralph.errors import SetupError
 from ralph.gates.command import simple_commands
+from ralph.shell.files.write_whole import write_whole
 from ralph.shell.process import cgroup, tree
 from ralph.shell.process.client import CallSpec, read_output, start_call, wait
 from ralph.shell.process.other_user import unmappable
@@ -187,10 +188,7 @@ def cached_protection(state_dir: str, *, home: str, bwrap: str | None, network: 
     found = probe_levels(state_dir, home=home, bwrap=bwrap, network=network)
     same_boot = {k: v for k, v in kept.items() if k.startswith(tree.boot_id())}
     with contextlib.suppress(OSError):  # a state directory that cannot be written is others' error to raise
-        temporary = f"{path}.{os.getpid()}"
-        with open(temporary, "wb") as file:
-            file.write(msgspec.json.encode({**same_boot, key: found}))
-        os.replace(temporary, path)
+        write_whole(path, msgspec.json.encode({**same_boot, key: found}))
     return found
 
 

@@ -17,6 +17,7 @@ import msgspec
 
 from ralph.core.toolchains.load import toolchains
 from ralph.core.toolchains.rows import ToolRow
+from ralph.shell.files.write_whole import write_whole
 from ralph.shell.sandbox.own_env import only_ours
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt", "/nix", "/gnu", "/snap")
@@ -122,11 +123,8 @@ def _read_hashes(file: str) -> Hashes:
 
 def _write_hashes(file: str, hashes: Hashes) -> None:
     rows = [(*key, value) for key, value in hashes.items() if key[3] >= LARGE][-MAX_KEPT:]
-    aside = f"{file}.{os.getpid()}"
     with suppress(OSError):
-        with open(aside, "wb") as new:
-            new.write(msgspec.json.encode(rows))
-        os.replace(aside, file)
+        write_whole(file, msgspec.json.encode(rows))
 
 
 def resolve(

@@ -30,6 +30,9 @@ CONTROLS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "logs": (("logs",),),
     "report": (("report",),),
     "diff": (("diff",),),
+    "verify": (("verify",),),
+    "plan": (("plan",),),
+    "build": (("build",),),
     "retrospective": (("analytics", "--recommend"),),
     "gates": (("gates", "run"),),
     "refine": (("specs", "refine"),),
@@ -37,8 +40,10 @@ CONTROLS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "item": (("backlog", "run", "--once"),),
     "backlog": (("backlog", "run"),),
 }
-# what a control that is no command's name does
+# what a control does that is no command's name, or is about no loop
 DO = {
+    "plan": "make the plan",
+    "build": "build the plan item by item",
     "retrospective": "look back over the loops of this project, with recommendations",
     "gates": "run the checks of this project",
     "refine": "let another agent attack the specs",

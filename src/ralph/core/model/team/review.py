@@ -1,18 +1,17 @@
 """The reviewer's answer: objections to a result that passed every check, or none.
 
 It looks for what is wrong and gives no scores. An objection holds the result back; what it says is data for
-the next prompt. The last complete JSON object of its last message counts (`rubric.last_object`).
+the next prompt. The last complete JSON object of its last message counts (`rubric.read_object`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ralph.core.model.rubric import Opinion, Rubric, last_object, opinion_of, read_answer
+from ralph.core.model.rubric import Opinion, Rubric, opinion_of, read_answer, read_object
 from ralph.core.model.team.terms import Seat
 from ralph.core.text.clean import one_line, redact
 
@@ -48,14 +47,8 @@ def opinion_in(text: str, seat: Seat, rubric: Rubric, tree: str, secrets: Sequen
 
 def read_review(text: str) -> Review | str:
     """The review in a reviewer's last message, or what is wrong with it."""
-    found = last_object(text)
-    if not found:
-        return "it holds no complete JSON object"
-    try:
-        review = msgspec.json.decode(found, type=Review)
-    except (msgspec.DecodeError, UnicodeEncodeError) as wrong:
-        return f"its JSON object does not have the asked form: {one_line(str(wrong), 200)}"
-    if any(not one.problem.strip() for one in review.objections):
+    review = read_object(text, Review)
+    if isinstance(review, Review) and any(not one.problem.strip() for one in review.objections):
         return "an objection does not say what the problem is"
     return review
 

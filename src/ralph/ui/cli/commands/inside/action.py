@@ -57,11 +57,11 @@ def complete(status: Any, summary: str, recommend: tuple[str, ...], session: str
       ralph action complete --status failed --summary "the suite does not load"
     """
     from ralph.app.session.actions import complete_action
-    from ralph.app.session.view import find_session
+    from ralph.app.session.view import this_session
 
     env = dict(os.environ)
-    name = find_session(env, host, session)
-    report, path = complete_action(name, env, os.getcwd(), status, summary, recommend)
+    which = this_session(env, host, session)
+    report, path = complete_action(which, env, os.getcwd(), status, summary, recommend)
     print(report, end="")
     print(f"kept as {path}", file=sys.stderr)
     return 0
