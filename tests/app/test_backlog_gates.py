@@ -11,7 +11,9 @@ from ralph.app.backlog.approve import is_approved
 from ralph.app.backlog.change import add_typed, current, set_status
 from ralph.app.backlog.criteria import item_gates, lasting_commands
 from ralph.app.backlog.desk import Desk, open_desk
-from ralph.errors import UserError
+from ralph.app.backlog.helpers import accept
+from ralph.app.backlog.hook import check_push
+from ralph.errors import NeedsHuman, UserError
 from ralph.shell.git.project import find_project
 
 ASKED = {"ralph_loop/convergence_criteria": {"tests_pass": True, "build_passes": True}}
@@ -21,10 +23,15 @@ ASKED = {"ralph_loop/convergence_criteria": {"tests_pass": True, "build_passes":
 def top(tmp_path: Path) -> Path:
     made = tmp_path / "project"
     made.mkdir()
-    who = ("-c", "user.name=t", "-c", "user.email=t@localhost")
-    for words in (["init", "-q"], [*who, "commit", "-q", "--allow-empty", "-m", "start"]):
-        subprocess.run(["git", *words], cwd=made, check=True)
+    git(made, "init", "-q")
+    git(made, "commit", "-q", "--allow-empty", "-m", "start")
     return made
+
+
+def git(top: Path, *words: str) -> str:
+    who = ("-c", "user.name=t", "-c", "user.email=t@localhost")
+    done = subprocess.run(["git", *who, *words], cwd=top, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
 
 
 def desk_of(top: Path) -> Desk:
@@ -78,3 +85,18 @@ def test_a_persons_change_needs_no_new_approval(top: Path) -> None:
     assert not is_approved(desk, current(desk))
     set_status(desk, "B-2", "BLOCKED", "looked at")
     assert not is_approved(desk, current(desk)), "and nobody approves it by the way"
+
+
+def test_what_was_never_approved_is_not_passed_over(top: Path) -> None:
+    """A gate of the project that nobody approved is no gate yet: an item is not judged without it, and a push
+    that it would look at is stopped."""
+    desk = desk_of(top)
+    name = add_typed(desk, "", "FEAT", {"title": "T", "verification": ["test -e x"]})
+    (top / "ralph.toml").write_text('[gates.build]\nrun = "make all"\n')
+    git(top, "add", "-A")
+    git(top, "commit", "-q", "-m", "a backlog")
+    desk = desk_of(top)
+    with pytest.raises(NeedsHuman, match="approval"):
+        accept(desk, name, "it was there")
+    found = check_push(desk, f"refs/heads/m {git(top, 'rev-parse', 'HEAD')} refs/heads/m {'0' * 40}\n")
+    assert [one.code for one in found if one.severity == "CRITICAL"] == ["not_approved"]

@@ -46,7 +46,9 @@ def approve_typed(desk: Desk, found: FeatureList) -> None:
         approvals.approve(config_dir(desk.env), needed.hash, now)
 
 
-def require_approval(desk: Desk, found: FeatureList) -> None:
-    needed = approval_of(desk, found)
-    if needed is not None and not approvals.is_approved(config_dir(desk.env), needed.hash):
+def require_approval(desk: Desk, found: FeatureList, *, config: bool = True) -> None:
+    """Of the list's commands, and of what the project's `config` asks for: it may hold gates."""
+    needed = approvals.approval_needed(desk.settings) if config else None
+    needed = needed or (None if is_approved(desk, found) else approval_of(desk, found))
+    if needed is not None:
         raise approvals.needs_approval_error(config_dir(desk.env), needed, SystemClock().now())

@@ -14,6 +14,7 @@ from ralph.core.backlog.items import FeatureList, Problem
 from ralph.core.backlog.prd import Prd, check_links, prd_names, read_prd
 from ralph.core.backlog.read_list import read_list
 from ralph.errors import UserError
+from ralph.shell.config import approvals
 from ralph.shell.git.project import Project, find_project, user_call
 
 _MARK = "# installed by ralph backlog hook --install"
@@ -59,9 +60,10 @@ def _check_commit(desk: Desk, project: Project, commit: str) -> list[Problem]:
     commands = {f"constraint-{number}": run for number, run in enumerate(guards, 1)}
     check = project_check(desk, project, commit, "build", proof=False)[0]
     commands |= configured_gates(desk, "build") or ({"build": check.run} if check else {})
-    if commands and not is_approved(desk, found):
-        words = "constraints and build were not run: approve the backlog's commands with `ralph backlog run`"
-        return [*problems, Problem("WARNING", "not_approved", commit[:12], words)]
+    waits = approvals.approval_needed(desk.settings) is not None
+    if waits or (commands and not is_approved(desk, found)):
+        words = "constraints and build cannot be run before you approved them: ralph backlog run"
+        return [*problems, Problem("CRITICAL", "not_approved", commit[:12], words)]
     for name, verdict in (judge_commit(desk, project, commit, commands) if commands else {}).items():
         if verdict.status != "pass":
             words = f"{commands[name]}: {verdict.status}, {verdict.summary}"

@@ -40,7 +40,10 @@ def make_report(desk: Desk) -> dict[str, Any]:
     effort = [_effort(item.id, now[item.id].attempts) for item in found.items if item.id in now]
     lessons = {item.id: text for item in found.items if (text := recurring_pattern(item.attempts))}
     questions = {name: one.question for name, one in now.items() if one.question}
-    return {"v": 1, "log": log, "effort": effort, "lessons": lessons, "questions": questions}
+    told = {name: one.attempts[-1].get("told_not_checked") for name, one in now.items() if one.attempts}
+    told = {name: texts for name, texts in told.items() if texts}
+    made = {"v": 1, "log": log, "effort": effort, "lessons": lessons, "questions": questions}
+    return {**made, "told_not_checked": told}
 
 
 def _effort(name: str, attempts: tuple[dict[str, Any], ...]) -> dict[str, Any]:
@@ -65,6 +68,9 @@ def report_markdown(made: dict[str, Any]) -> str:
     if made["questions"]:
         lines += ["", "## Questions for a person", ""]
         lines += [f"- {name}: {text}" for name, text in made["questions"].items()]
+    if made["told_not_checked"]:
+        lines += ["", "## Constraints that only the agent was told", ""]
+        lines += [f"- {name}: {'; '.join(texts)}" for name, texts in made["told_not_checked"].items()]
     lines += ["", "## Effort", "", "| item | attempts | calls | minutes | cost |", "|---|---|---|---|---|"]
     for one in made["effort"]:
         cost = "unknown" if one["cost"] is None else f"${one['cost']:.2f}"

@@ -100,7 +100,7 @@ def _approve(desk: Any, *, yes: bool) -> None:
     opened = desk.read()
     choose(desk, opened)
     try:
-        require_approval(desk, opened.found)
+        require_approval(desk, opened.found, config=False)
     except NeedsHuman as asks:
         if yes or not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise
