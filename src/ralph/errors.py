@@ -88,12 +88,15 @@ class IllegalEvent(Bug):
 # whoever made the call, because only they know what for.
 _KEPT = "nothing that was recorded is lost"
 _ELSEWHERE = 'export RALPH_STATE_DIR="$HOME/ralph-state"'
+_SERVED = "the program or the machine that serves it has ended or cannot be reached"
 _LACKS: dict[int, tuple[str, str, str, str]] = {
     errno.ENOSPC: ("no space left on the disk", "E-DISK-FULL", _KEPT, "ralph clean"),
     errno.EDQUOT: ("the disk quota is used up", "E-DISK-FULL", _KEPT, "ralph clean"),
     errno.EROFS: ("the disk is read-only", "E-DISK-READONLY", _KEPT, "ralph doctor"),
     errno.EIO: ("the disk failed", "E-DISK-IO", "a read or a write ended with an error", "ralph doctor"),
-    errno.EMFILE: ("too many open files in this process", "E-FILES", "its limit is low", "ulimit -n 4096"),
+    errno.ENOTCONN: ("a mounted file system does not answer", "E-DISK-IO", _SERVED, "findmnt"),
+    errno.ESTALE: ("a mounted file system does not answer", "E-DISK-IO", _SERVED, "findmnt"),
+    errno.EMFILE: ("too many open files in this process", "E-FILES", _KEPT, "ulimit -n 4096"),
     errno.ENFILE: ("too many open files on this machine", "E-FILES", "", "ralph doctor"),
     errno.ENOMEM: ("no memory left", "E-MEMORY", "the machine refused to give any", "ralph doctor"),
     errno.EAGAIN: ("the process limit of this user is reached", "E-PROCESSES", "", "ralph doctor"),

@@ -310,6 +310,83 @@ def test_each_cli_tells_its_limit(cli, records, code, expected):
     assert Reset(facts.fault.reset_at, facts.after, facts.clock) == expected
 
 
+PER_DAY = {"@type": "x.rpc.QuotaFailure", "violations": [{"quotaId": "GenerateRequestsPerDayPerModel"}]}
+BOUNDS: list[tuple[str, list[dict[str, object]], int, str, float | None]] = [
+    ("claude", [{"type": "result", "subtype": "error_max_budget_usd", "is_error": True}], 1, "budget", None),
+    (
+        "claude",
+        [{"type": "result", "is_error": True, "terminal_reason": "budget_exhausted"}],
+        1,
+        "budget",
+        None,
+    ),
+    ("claude", [{"type": "result", "subtype": "error_max_turns", "is_error": True}], 1, "turns", None),
+    ("claude", [{"type": "result", "is_error": True, "api_error_status": 529}], 1, "overload", None),
+    (
+        "claude",
+        [
+            {
+                "type": "system",
+                "subtype": "api_retry",
+                "attempt": 1,
+                "max_retries": 10,
+                "retry_delay_ms": 3_600_000,
+                "error_status": 429,
+                "error": "rate_limit",
+            }
+        ],
+        143,
+        "limit",
+        3600.0,
+    ),
+    (
+        "codex",
+        [{"type": "turn.failed", "error": {"message": "x, last status: 429 Too Many Requests"}}],
+        1,
+        "limit",
+        None,
+    ),
+    (
+        "codex",
+        [{"type": "turn.failed", "error": {"message": "Quota exceeded: insufficient_quota"}}],
+        1,
+        "credit",
+        None,
+    ),
+    (
+        "gemini",
+        [
+            {
+                "type": "result",
+                "status": "error",
+                "error": {
+                    "type": "Error",
+                    "message": json.dumps(
+                        {"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "details": [PER_DAY]}}
+                    ),
+                },
+            }
+        ],
+        173,
+        "limit",
+        None,
+    ),
+    ("gemini", [], 173, "limit", None),  # the status modulo 256, and not a word
+    ("gemini", [], 17, "overload", None),
+    ("gemini", [], 53, "turns", None),
+    ("qwen", [], 53, "turns", None),
+    ("qwen", [], 55, "turns", None),
+]
+
+
+@pytest.mark.parametrize(("cli", "records", "code", "kind", "after"), BOUNDS)
+def test_each_bound_has_its_kind(cli, records, code, kind, after):
+    """Limits without an end, spent credit, budgets, turns and overload are told apart; none is a crash."""
+    facts = read_stream(cli, lines(*records), code)[1]
+    assert facts.fault is not None
+    assert (facts.fault.kind, facts.after) == (kind, after)
+
+
 @pytest.mark.parametrize(
     ("cli", "records"),
     [

@@ -7,6 +7,7 @@ that an agent could have written to; the callers pass either the user's or one f
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -129,7 +130,7 @@ def identity_env(date: int) -> dict[str, str]:
     for role in ("AUTHOR", "COMMITTER"):
         env[f"GIT_{role}_NAME"] = name
         env[f"GIT_{role}_EMAIL"] = mail
-        env[f"GIT_{role}_DATE"] = f"@{date} +0000"
+        env[f"GIT_{role}_DATE"] = f"@{max(0, date)} +0000"  # git knows no time before 1970
     return env
 
 
@@ -180,10 +181,11 @@ def git_error(done: GitResult, args: Sequence[str | bytes], cwd: str) -> RalphEr
     """The failure of a git call as the error whose fault it is."""
     text = clean_text(done.err)
     low = text.lower()
-    if "no space left on device" in low or "disk quota exceeded" in low:
-        return disk_full_error(cwd, text)
     if done.code == -signal.SIGBUS:  # a mapped file of git's for which the disk had no room
-        return disk_full_error(cwd, "git was ended by SIGBUS")
+        low = os.strerror(errno.ENOSPC).lower()
+    for number in (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENOTCONN, errno.ESTALE):
+        if os.strerror(number).lower() in low and (lacks := machine_error(OSError(number, text), cwd)):
+            return lacks
     if "dubious ownership" in low or "unsafe repository" in low:
         return SetupError(
             f"git does not trust the owner of '{cwd}'",
@@ -215,8 +217,14 @@ def git_error(done: GitResult, args: Sequence[str | bytes], cwd: str) -> RalphEr
     )
 
 
-def disk_full_error(at: str, why: str = "") -> SetupError:
-    return SetupError("no space left on the disk", code="E-DISK-FULL", at=at, why=why, next="ralph clean")
+def folder_gone_error(path: str) -> SetupError:
+    return SetupError(
+        f"the folder '{path}' is gone",
+        code="E-FOLDER-GONE",
+        at=path,
+        why="it was removed, moved or unmounted; what Ralph recorded of its loops is still there",
+        next="ralph status --all",
+    )
 
 
 def _os_trouble(broken: OSError, binary: str, cwd: str) -> RalphError:
@@ -224,13 +232,7 @@ def _os_trouble(broken: OSError, binary: str, cwd: str) -> RalphError:
     if lacks is not None:
         return lacks
     if not os.path.isdir(cwd):
-        return SetupError(
-            f"the folder '{cwd}' is gone",
-            code="E-FOLDER-GONE",
-            at=cwd,
-            why="it was removed or moved; what Ralph recorded of its loops is still there",
-            next="ralph status --all",
-        )
+        return folder_gone_error(cwd)
     return SetupError(
         f"git could not be started in '{cwd}'", code="E-GIT", at=binary, why=str(broken), next="ralph doctor"
     )

@@ -8,7 +8,6 @@ are copied to a private place and read there. (`immutable` would be quicker and 
 
 from __future__ import annotations
 
-import errno
 import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
@@ -16,13 +15,12 @@ from contextlib import suppress
 from typing import Self, TypeVar
 
 from ralph.clock import SystemClock
-from ralph.errors import Busy, RalphError, SetupError
+from ralph.errors import Busy, RalphError, SetupError, machine_error
 from ralph.shell.journal import rows as rows_
 from ralph.shell.journal.migrations import MIGRATIONS, Migration, apply, check_ours
 from ralph.shell.journal.presence import refuse_lost
 from ralph.shell.journal.rows import FILE, sqlite_error
 from ralph.shell.journal.store import JournalRow, SummaryRow
-from ralph.shell.state.directory import disk_full_error
 from ralph.shell.state.locks import Holder, holder, lock_of_loop
 
 T = TypeVar("T")
@@ -224,9 +222,7 @@ def _stamp(path: str) -> Stamp:
 
 
 def _unreadable(path: str, exc: OSError) -> SetupError:
-    if exc.errno == errno.ENOSPC:  # only a copy takes space
-        return disk_full_error(os.fspath(exc.filename2 or path))
-    return SetupError(
+    return machine_error(exc, os.fspath(exc.filename2 or path)) or SetupError(
         f"cannot read '{path}': {exc.strerror}",
         code="E-STATE-UNREADABLE",
         why="only its owner, or whom the owner lets, can look at these loops",

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from ralph.errors import Bug, Busy, JournalError, RalphError, SetupError
+from ralph.errors import Bug, Busy, JournalError, RalphError, SetupError, machine_error
 from ralph.shell.journal.store import (
     BODY_LIMIT,
     ENDED,
@@ -206,7 +206,7 @@ def sqlite_error(exc: sqlite3.Error, path: str, loop: str = "", seq: int = 0) ->
                 next='export RALPH_STATE_DIR="$HOME/ralph-state"',
             )
         case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
-            return SetupError(
+            return _cannot_open_more(path) or SetupError(
                 f"cannot open or write '{path}'", code="E-STATE-READONLY", why=str(exc), next="ralph doctor"
             )
         case sqlite3.SQLITE_IOERR if code == sqlite3.SQLITE_IOERR_SHMSIZE and free_bytes(path) < BODY_LIMIT:
@@ -223,6 +223,15 @@ def sqlite_error(exc: sqlite3.Error, path: str, loop: str = "", seq: int = 0) ->
     if loop and _is_damage(exc):
         return damaged_error(path, loop, seq, str(exc))
     return unusable_error(path, str(exc))
+
+
+def _cannot_open_more(path: str) -> SetupError | None:
+    """SQLite does not say why a file cannot be opened: is it that this process can open none?"""
+    try:
+        os.close(os.open(os.path.dirname(path), os.O_RDONLY | os.O_CLOEXEC))
+    except OSError as error:
+        return machine_error(error, path)
+    return None
 
 
 def _is_damage(exc: sqlite3.Error) -> bool:

@@ -101,7 +101,7 @@ def _pipe(opened: list[int]) -> tuple[int, int]:
 
 def _cannot_start(error: OSError, folder: str) -> SetupError:
     lacks = machine_error(error, folder)
-    if lacks is not None and error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if lacks is not None and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EMFILE):
         return lacks
     why, following = (lacks.what, lacks.next) if lacks else (str(error), "ralph doctor")
     return SetupError("cannot start a process", code="E-SPAWN", at=folder, why=why, next=following)

@@ -15,7 +15,7 @@ from ralph.clock import Clock
 from ralph.core.model import actions
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
-from ralph.errors import Bug, Busy, IllegalEvent, RalphError
+from ralph.errors import Bug, Busy, IllegalEvent, RalphError, machine_error
 from ralph.shell.ports import Activity, Dropped, Recorder, Signals, Watcher
 
 STOP_SECONDS = 1.0  # that a git may go on when the loop is to stop; then what it was for is left for a resume
@@ -70,6 +70,11 @@ class Runner:
             except RalphError as trouble:
                 self._lay_down(trouble)
                 raise
+            except OSError as error:
+                if (lacks := machine_error(error)) is None:
+                    raise
+                self._lay_down(lacks)
+                raise lacks from error
         self._watcher.finish(scribe.loop)
         return scribe.loop
 

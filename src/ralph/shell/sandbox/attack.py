@@ -216,9 +216,5 @@ def _held_outside(row: BoxAttempt, place: _Prey) -> bool:
     return True
 
 
-def _pids() -> list[int]:
-    return list(tree.list_processes())
-
-
 def _sum(path: str) -> str:
     return hashlib.sha256(tree.read_bytes(path) or b"").hexdigest()

@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from ralph.errors import Bug, JournalError, SetupError
+from ralph.errors import Bug, JournalError, SetupError, machine_error
 from ralph.shell.state.directory import unusable_error
 
 _HASH = re.compile(r"[0-9a-f]{64}")
@@ -45,7 +45,7 @@ def put_file(directory: str, source: str) -> str:
                 raise OSError(0, "not a regular file")
             return _store(directory, iter(lambda: file.read(_CHUNK), b""))
     except OSError as exc:
-        raise SetupError(
+        raise machine_error(exc, source) or SetupError(
             f"cannot store '{source}': {exc.strerror}", code="E-BLOB-SOURCE", next="ralph doctor"
         ) from exc
 
@@ -61,7 +61,7 @@ def get(directory: str, digest: str) -> bytes:
             f"blob '{digest}' is missing", code="E-BLOB-MISSING", at=place, next="ralph doctor"
         ) from None
     except OSError as exc:
-        raise JournalError(
+        raise machine_error(exc, place) or JournalError(
             f"blob '{digest}' cannot be read: {exc.strerror}",
             code="E-BLOB-DAMAGED",
             at=place,

@@ -14,7 +14,7 @@ from contextlib import suppress
 
 import msgspec
 
-from ralph.errors import RalphError, SetupError, UserError
+from ralph.errors import RalphError, SetupError, UserError, machine_error
 from ralph.shell.state.places import config_dir, state_dir
 
 __all__ = ["State", "config_dir", "open_state", "safe_name", "state_dir"]
@@ -82,6 +82,8 @@ def open_state(path: str, *, create: bool) -> State:
     if not create:
         return state
     try:
+        with suppress(FileNotFoundError):
+            os.stat(path)  # a mount that is dead is neither a folder nor absent: this says what it is
         os.makedirs(path, mode=0o700, exist_ok=True)
         _refuse_untrusted(path, link_allowed=True)
         if not os.access(path, os.W_OK | os.X_OK):
@@ -104,9 +106,9 @@ def unusable_error(exc: OSError, path: str) -> SetupError:
         return SetupError(
             f"cannot write to the state directory '{path}': {exc.strerror}",
             code="E-STATE-READONLY",
-            next='export RALPH_STATE_DIR="$HOME/ralph-state"',
+            next="export RALPH_STATE_DIR=/var/tmp/ralph-$USER",  # the home itself may be read-only
         )
-    return SetupError(
+    return machine_error(exc, path) or SetupError(
         f"the state directory '{path}' does not work: {exc.strerror}", code="E-DISK-IO", next="ralph doctor"
     )
 

@@ -13,7 +13,7 @@ import os
 import msgspec
 
 from ralph.clock import SystemClock
-from ralph.errors import Busy, SetupError
+from ralph.errors import Busy, SetupError, machine_error
 
 # Who only looks (`holder`) has the lock too, for some microseconds: a tenth of a second of trying tells
 # that from a real holder. The name in the file cannot: it may be that of a former one who is still alive.
@@ -55,12 +55,7 @@ def try_lock(fd: int) -> bool:
 def this_process(since: int, what: str = "") -> Holder:
     pid = os.getpid()
     return Holder(
-        pid=pid,
-        start=start_time(pid) or 0,
-        boot=boot_id(),
-        host=os.uname().nodename,
-        since=since,
-        what=what,
+        pid=pid, start=start_time(pid) or 0, boot=boot_id(), host=os.uname().nodename, since=since, what=what
     )
 
 
@@ -111,7 +106,7 @@ def _open(path: str, flags: int) -> int:
     except FileNotFoundError:
         raise
     except OSError as exc:
-        raise SetupError(
+        raise machine_error(exc, path) or SetupError(
             f"cannot open the lock '{path}': {exc.strerror}",
             code="E-LOCK-UNUSABLE",
             why="without it Ralph cannot know that nobody else drives this loop",
