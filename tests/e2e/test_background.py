@@ -335,10 +335,13 @@ def test_a_storm_of_faults(world, seed, faults):
     agent left or beside another, and what a person stopped is not woken.
     """
     names = [f"l-{number:08x}" for number in range(faults // 2)]
-    for name in names:  # long enough that they are at work when the storm comes, on a busy machine too
-        world.begin(name, "--queue", nap=2.0 if faults < 30 else 5.0)
+    began = time.monotonic()
     world.begin("stays-00000000", "--queue", nap=60.0)
     world.ralph("pause", "stays-00000000", "--now")
+    # Long enough that they are at work when the storm comes, on a busy machine too.
+    nap = min(12.0, max(2.0 if faults < 30 else 5.0, 3 * (time.monotonic() - began)))
+    for name in names:
+        world.begin(name, "--queue", nap=nap)
     before = world.kinds("stays-00000000")
     met = world.storm(names, faults, seed)
     assert met >= 1
