@@ -17,7 +17,7 @@ from ralph.shell import config
 from ralph.shell.git.project import find_project
 from ralph.shell.journal.store import exists_error
 from ralph.shell.plan.request import FROM_SPECS, PlanAsk
-from ralph.shell.run.open import begin_loop
+from ralph.shell.run.open import begin_loop, refuse_start
 from ralph.shell.start.agents import choose_agents
 from ralph.shell.start.gates import refuse_missing_tool
 from ralph.shell.start.prepare import Prepared, prepare
@@ -98,6 +98,7 @@ def check_agent(typed: Mapping[str, object], command: str, env: Mapping[str, str
 def refuse_dry(prepared: Prepared, env: Mapping[str, str], *, queue: bool) -> None:
     """What `start` and the baseline would refuse, found without writing anything."""
     order, places = prepared.order, prepared.settings.places
+    refuse_start(prepared)
     refuse_missing_tool(order.criterion.gates, prepared.project, env)
     with journal_of(env) as reader:
         active = [row.loop for row in reader.summaries(order.repo, active=True)]

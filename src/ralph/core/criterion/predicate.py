@@ -132,8 +132,6 @@ _ALL_WELL = re.compile(
     r"|(?:it|everything|all|the (?:project|code|repo|repository|thing))?(?:'s| is| are)?"
     r" ?(?:error[- ]free|free of errors|without errors)"
     r"|(?:everything|all(?: of it)?|the whole thing)(?: is|'s| are)? (?:passes|passing|green|succeeds)"
-    r"|(?:something|anything) (?:fails|is failing|breaks|is broken|is red)"
-    r"|there are (?:still )?(?:errors|problems)"
     r")",
     re.IGNORECASE,
 )
@@ -157,9 +155,8 @@ def parse(text: str) -> list[Predicate] | Unclear:
 
 def _said_later(part: str) -> Predicate | None:
     """What a part is about whose state is said later: "build, tests and lint are green"."""
-    if len(part.split()) > 3 or _VAGUE.search(part) or not (kind := _kind(part)):
-        return None
-    return Predicate(sort="state", kind=kind)
+    kind = "" if len(part.split()) > 3 or _VAGUE.search(part) else _kind(part)
+    return Predicate(sort="state", kind=kind) if kind else None
 
 
 def parts(text: str) -> list[str]:

@@ -22,8 +22,6 @@ MACHINE: dict[str, str] = {
     "survivors": "its processes could not be stopped",
     "wrong-tree": "the checkout was not the tree to check",
 }
-# What a tree does to its own check. It is red; and at the base it is no witness: nothing was looked at.
-OWN = frozenset({"killed", "memory", "timeout"})
 
 
 def is_missing(said: Reading | Verdict, *, settled: bool = False) -> bool:

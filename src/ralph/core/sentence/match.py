@@ -82,11 +82,8 @@ def matches(text: str, language: PhraseTable, *, external: bool, build: bool = T
 
 def _as_order(task: str, language: PhraseTable) -> str:
     """What a loop does, as what it is told to do: "fixes all warnings" is "fix all warnings"."""
-    verb, space, rest = task.partition(" ")
-    base = next(
-        (verb.removesuffix(end) for end in ("es", "s") if verb.removesuffix(end) in language.work), verb
-    )
-    return base + space + rest
+    found = re.match(r"(\w+?)(?:es|s)\b", task)
+    return found[1] + task[found.end() :] if found and found[1] in language.work else task
 
 
 def _filled(template: str, parts: dict[str, str]) -> str:

@@ -59,7 +59,7 @@ def _first(said: str, known: KnownHere, tables: tuple[PhraseTable, ...]) -> Rout
 
 def _route(said: str, known: KnownHere, language: PhraseTable) -> Route:
     if said.lower().startswith("/goal "):
-        return _host_goal(said, known, language)
+        return _host_goal(said, language)
     text, dropped = peel.drop_opening(said.rstrip("? "), language)
     polite = any(words in language.polite for words in dropped)
     asks = said.endswith("?") and not polite
@@ -75,13 +75,12 @@ def _route(said: str, known: KnownHere, language: PhraseTable) -> Route:
     return _request(text, asks, known, language)
 
 
-def _host_goal(said: str, known: KnownHere, language: PhraseTable) -> Route:
+def _host_goal(said: str, language: PhraseTable) -> Route:
     """A line for a host's own goal command starts no loop beside it; what a loop of the same would be."""
     goal = peel.fold(said[6:])
     text, criterion = _completion(goal, language)
-    inner = _request(f"ralph this: {text}", False, replace(known, host=""), language)
     measured = match_.measurable(goal, language) and not peel.begins(goal, language.work)
-    until = criterion or inner.criterion or (goal if measured else "")
+    until = criterion or (goal if measured else "")
     task = text if not measured or criterion else match_.task_for_criterion(goal, language) or text
     return no_route("goal", task, until)
 

@@ -63,7 +63,7 @@ def link_tests(
     specs: Sequence[Spec], reading: Reading | None, files: Mapping[str, str]
 ) -> tuple[CriterionTest, ...]:
     """The table: every criterion with each test that names it, in the order of the specs."""
-    ids = _index(one.id for spec in specs for one in spec.criteria if one.id)
+    ids = index_of(one.id for spec in specs for one in spec.criteria if one.id)
     tests = dict(reading.tests) if reading is not None and reading.tests is not None else {}
     declared = [test for path, text in files.items() for test in declared_tests(path, text, ids)]
     where = reading.files if reading is not None else {}
@@ -104,7 +104,7 @@ def _table(specs: Sequence[Spec], found: Mapping[str, Mapping[str, Status]]) -> 
     return tuple(rows)
 
 
-def _index(names: Iterable[str]) -> _Ids:
+def index_of(names: Iterable[str]) -> _Ids:
     by_first: dict[str, list[tuple[tuple[str, ...], str]]] = {}
     for name in dict.fromkeys(names):
         words = tuple(_normal(match[0]) for match in _WORD.finditer(name))
@@ -143,11 +143,6 @@ def _stands(text: str, words: list[tuple[str, int, int]], at: int, wanted: tuple
     joined = all(text[words[n][2] : words[n + 1][1]] in _GLUE for n in range(at, end - 1))
     after = text[words[end - 1][2] : words[end - 1][2] + 2]
     return joined and not (len(after) == 2 and after[0] == "." and after[1].isdigit())
-
-
-def index_of(names: Iterable[str]) -> _Ids:
-    """Ids prepared for `named_in` and `declared_tests`."""
-    return _index(names)
 
 
 def declared_tests(path: str, text: str, ids: _Ids) -> list[Declared]:

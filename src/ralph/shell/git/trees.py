@@ -12,7 +12,6 @@ from ralph.errors import SetupError
 from ralph.shell.git.store import Store, private_call
 
 TEXT_LIMIT = 4 << 20
-LISTING_LIMIT = 256 << 20
 GITLINK = "160000"
 SYMLINK = "120000"
 

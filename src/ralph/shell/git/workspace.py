@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from collections.abc import Collection, Sequence
 
 import msgspec
@@ -19,7 +20,7 @@ from ralph.shell.git.checkout import Submodule, find_modules, hash_files, update
 from ralph.shell.git.project import Project, object_mounts, user_call
 from ralph.shell.git.refs import RefChange, loop_ref, move_refs, read_refs
 from ralph.shell.git.snapshot import refuse_unknown_objects
-from ralph.shell.git.store import Store, disk_error, write_git_dir, write_pack
+from ralph.shell.git.store import Store, disk_error, open_store, write_git_dir, write_pack
 from ralph.shell.git.trees import changed_paths, refuse_lfs, tree_of
 
 _AGENT_SETTINGS = (
@@ -103,6 +104,15 @@ def make_workspace(
     except OSError as broken:
         raise disk_error(broken, path) from broken
     return workspace
+
+
+def refuse_base(project: Project, commit: str) -> None:
+    """What no workspace can be made of, found before a loop is recorded, and without writing anything."""
+    with tempfile.TemporaryDirectory(prefix="ralph-base-") as home:
+        store = open_store(project, os.path.join(home, "git"))
+        find_modules(store, tree_of(store, commit), home)
+        refuse_unknown_objects(store, commit)
+        refuse_lfs(store, tree_of(store, commit))
 
 
 def _read(path: str) -> bytes:

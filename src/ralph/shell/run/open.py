@@ -27,7 +27,7 @@ from ralph.shell.git.leftovers import sweep
 from ralph.shell.git.snapshot import Start, start_refs
 from ralph.shell.git.store import Store, open_store
 from ralph.shell.git.trees import tree_of
-from ralph.shell.git.workspace import remove_loop
+from ralph.shell.git.workspace import refuse_base, remove_loop
 from ralph.shell.journal import record
 from ralph.shell.journal.open import open_journal, read_journal
 from ralph.shell.journal.record import summary_row
@@ -38,6 +38,7 @@ from ralph.shell.run.performer import RealPerformer
 from ralph.shell.run.runner import Runner
 from ralph.shell.run.scribe import Scribe
 from ralph.shell.run.site import loop_folder, open_site
+from ralph.shell.sandbox.tools import refuse_system_paths
 from ralph.shell.start.prepare import Prepared
 from ralph.shell.state import blobs
 from ralph.shell.state.directory import State, open_state, state_dir
@@ -94,6 +95,12 @@ class _Ear:
     def __call__(self, command: str, seconds: float) -> None:
         if self.runner is not None:
             self.runner.heed(command, seconds)
+
+
+def refuse_start(prepared: Prepared) -> None:
+    """What the first call of the loop would be refused for, found before anything is written."""
+    refuse_base(prepared.project, prepared.base_rev or prepared.project.head)
+    refuse_system_paths(prepared.order.box.allow_write)
 
 
 def begin_loop(

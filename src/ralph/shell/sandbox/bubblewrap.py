@@ -22,7 +22,7 @@ from ralph.shell.process import cgroup
 from ralph.shell.process.client import CallSpec
 from ralph.shell.process.keeper_start import ARGS_FD, BLOCK_FD, STATUS_FD
 from ralph.shell.process.other_user import staged_path
-from ralph.shell.sandbox.tools import closed_way
+from ralph.shell.sandbox.tools import closed_way, refuse_system_paths
 
 # Top-level folders of the system itself. Homes, /run, /mnt, /srv, /var and the rest are not among them.
 SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc", "opt", "nix", "gnu", "snap")
@@ -224,15 +224,7 @@ def _check(box: Box) -> None:
     for path in (box.workspace, box.mount_at, box.home, *box.write):
         if not os.path.isabs(path) or os.path.normpath(path) != path:
             raise UserError(f'"{path}" must be an absolute path', code="E-BOX-PATH", next="ralph doctor")
-    system = {"/" + name for name in SYSTEM}
-    for path in (box.mount_at, *box.write):
-        if path == "/" or path in system or path.split("/")[1] in {"proc", "dev", "sys"}:
-            raise UserError(
-                f'"{path}" cannot be made writable in a box',
-                code="E-BOX-PATH",
-                why="it belongs to the system; expected a folder of yours",
-                next="ralph loop --help",
-            )
+    refuse_system_paths((box.mount_at, *box.write))
 
 
 def _namespaces(box: Box, bwrap: str) -> list[str]:

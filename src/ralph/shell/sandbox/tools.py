@@ -17,6 +17,7 @@ import msgspec
 
 from ralph.core.toolchains.load import toolchains
 from ralph.core.toolchains.rows import ToolRow
+from ralph.errors import UserError
 from ralph.shell.files.write_whole import write_whole
 from ralph.shell.sandbox.own_env import only_ours
 
@@ -315,3 +316,15 @@ def _below(folder: str, path: str) -> bool:
 
 def _in_system(path: str) -> bool:
     return any(_below(top, path) for top in SYSTEM)
+
+
+def refuse_system_paths(paths: Iterable[str]) -> None:
+    """Stop before a path that no box may make writable."""
+    for path in paths:
+        if path in ("/", "/lib32", "/libx32", *SYSTEM) or path.split("/")[1] in {"proc", "dev", "sys"}:
+            raise UserError(
+                f'"{path}" cannot be made writable in a box',
+                code="E-BOX-PATH",
+                why="it belongs to the system; expected a folder of yours",
+                next="ralph loop --help",
+            )

@@ -217,7 +217,8 @@ def _with_tool(gate: Gate, project: Project, env: Mapping[str, str]) -> Gate:
 def refuse_missing_tool(gates: tuple[Gate, ...], project: Project, env: Mapping[str, str]) -> None:
     """The refusal that the baseline would end with; what setup or the judged tree may bring is left out."""
     for gate in gates:
-        if not gate.required or gate.tool or gate.path or "/" in gate.argv[0]:
+        outside = os.path.isabs(gate.argv[0]) and not gate.argv[0].startswith(project.top + "/")
+        if not gate.required or gate.tool or gate.path or ("/" in gate.argv[0] and not outside):
             continue
         path, cwd = env.get("PATH", os.defpath), os.path.normpath(os.path.join(project.top, gate.cwd))
         found = tools.resolve(gate.argv[0], path=path, cwd=cwd, repo=project.top, home=env.get("HOME", "/"))

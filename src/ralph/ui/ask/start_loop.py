@@ -33,11 +33,14 @@ def start_named(flags: LoopFlags, ask: Any = None, *, settled: bool = False) -> 
     """The same, with the name of the loop; "" when nothing was started."""
     from ralph.app.settings import limits_in_config
     from ralph.app.start import start as start_loop
+    from ralph.app.tell import check_note
     from ralph.ui.ask.drive_loop import drive_and_show
 
     env = dict(os.environ)
     if not settled:
         flags = with_limits(flags, lambda: limits_in_config(flags.settings, env, os.getcwd()))
+    if flags.steer:
+        check_note(flags.steer)
     prepared = prepare_order(flags, env, ask)
     if flags.dry_run:
         from ralph.app.start import refuse_dry
