@@ -35,7 +35,7 @@ def test_rank_orders_by_rule_31() -> None:
     assert sorted((f, d, c, a), key=measure.rank) == [a, c, d, f]
 
 
-OUTSIDE = ("interrupted", "limit", "overload", "server", "network", "disk")
+OUTSIDE = ("limit", "overload", "server", "network", "disk")
 
 
 def alternating(turns: int, kind: str, rules: int = RULES) -> Loop:
@@ -55,7 +55,7 @@ def alternating(turns: int, kind: str, rules: int = RULES) -> Loop:
 
 @pytest.mark.parametrize("kind", OUTSIDE)
 def test_a_call_that_something_else_ended_is_no_version(kind: str) -> None:
-    """Killed or refused again and again, a loop is not stuck: nothing counts what was cut."""
+    """Refused again and again, a loop is not stuck: nothing counts what was cut."""
     loop = alternating(24, kind)
     assert loop.iteration == 24 + (loop.phase == "working")
     assert not isinstance(loop.todo[0], actions.Finish)
@@ -64,7 +64,7 @@ def test_a_call_that_something_else_ended_is_no_version(kind: str) -> None:
     assert not health.alerts(loop)
 
 
-@pytest.mark.parametrize("kind", ["", "crash", "timeout", "idle"])
+@pytest.mark.parametrize("kind", ["", "crash", "timeout", "idle", "interrupted"])
 def test_what_the_agent_itself_ended_counts(kind: str) -> None:
     """An agent that goes in circles is stuck, however its own calls end; so is any by the earlier rules."""
     for rules, kinds in ((RULES, kind), (6, kind or "interrupted")):

@@ -17,10 +17,8 @@ from ralph.core.model.verdict import Checkpoint, Verdict
 from ralph.core.proof import exit_gate
 
 HOUR = 3600.0
-# Ends of a call that are not the agent's doing.
-OUTSIDE = frozenset(
-    {"interrupted", "limit", "overload", "server", "network", "auth", "credit", "disk", "upgraded"}
-)
+# Ends of a call that are not the agent's doing. No kill is among them: it changes nothing that is decided.
+OUTSIDE = frozenset({"limit", "overload", "server", "network", "auth", "credit", "disk", "upgraded"})
 
 
 def item_of(loop: Loop) -> str:

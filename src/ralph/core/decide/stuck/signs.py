@@ -3,7 +3,7 @@
 An error that changes in its numbers alone ("0 != 3", then "1 != 3") may be work that comes closer, so it is
 not the same error again; only so many of them in a row without fewer red are.
 
-A call that something else ended (a usage limit, a reboot, a killed process) says nothing about the work, also
+A call that something else ended (a usage limit, an outage) says nothing about the work, also
 where it left half of some: such a footprint is passed over. The answer is a
 `Track`: go on, ask for another approach (redirect), or end the loop as stalled. What is asked for then
 is in `strategies`, what an end means for the next call in `breaker`. Nothing is measured here (`measure`).
