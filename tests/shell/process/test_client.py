@@ -209,7 +209,7 @@ def test_out_of_file_descriptors_is_a_setup_error(tmp_path):
             client.start_call(str(tmp_path / "call"), spec)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    assert caught.value.code == "E-SPAWN"
+    assert caught.value.code == "E-FILES"
     assert "open files" in caught.value.why
     assert len(os.listdir("/proc/self/fd")) == before
 
