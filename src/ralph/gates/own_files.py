@@ -68,10 +68,14 @@ def _files_named(argv: tuple[str, ...]) -> list[str]:
     if tool in _SHELLS:
         names += _first_argument(argv[at + 1 :])
     elif tool in _INTERPRETERS or is_python(tool):
-        names += [name for name in _first_argument(argv[at + 1 :]) if _CHECKLIKE.search(name)]
+        names += [name for name in _first_argument(argv[at + 1 :]) if is_checklike(name)]
     folder = next((argv[i + 1] for i in range(len(argv) - 1) if argv[i] in _FOLDER_OPTIONS), ".")
     names += [posixpath.join(folder, name) for name in _TASK_FILES.get(tool, ())]
     return names
+
+
+def is_checklike(path: str) -> bool:
+    return bool(_CHECKLIKE.search(path))
 
 
 def _first_argument(rest: tuple[str, ...]) -> list[str]:

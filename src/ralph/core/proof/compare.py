@@ -59,6 +59,14 @@ def compare(base: Reading | None, now: Reading, *, fail_on: Severity = "P1") -> 
     )
 
 
+def turned_tests(base: Reading, now: Reading, *, fail_on: Severity = "P1") -> list[str]:
+    """Tests that were red at the base and pass now; where it loads not all, also those it does not know."""
+    keys, tests = compare(base, now, fail_on=fail_on).witness, now.tests or {}
+    unknown = [name for name, state in tests.items() if state == "pass" and name not in (base.tests or {})]
+    lost = any(key.startswith(COLLECT) for key in keys)
+    return [key for key in keys if key in tests] + (sorted(unknown) if lost else [])
+
+
 def _looked(now: Reading) -> bool:
     """Did the gate come to a judgement that a report or an exit code of its own stands behind?"""
     return now.status not in ("error", "skipped") and not now.cause

@@ -79,8 +79,8 @@ _NODE = """'use strict';
     construct: (target, words, made) =>
       Reflect.construct(target, words.length ? words : [shifted()], made === Later ? target : made),
     apply: () => new Real(shifted()).toString(),
-    get: (target, name) => (name === 'now' ? shifted : Reflect.get(target, name)),
   });
+  Real.now = shifted;
   Real.prototype.constructor = Later;
   globalThis.Date = Later;
 }

@@ -22,7 +22,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ralph.gates.guards._breaks import wrap_go, wrap_javascript, wrap_python, wrap_rust
+from ralph.gates.guards._breaks import wrap_go, wrap_javascript, wrap_python, wrap_rust, wrap_shell
 from ralph.gates.guards._breaks.break_function import JS_FUNCTIONS, LINE, all_functions, changed_bodies
 from ralph.gates.guards._parts.script_language import MAX_CHARS, language
 
@@ -69,7 +69,7 @@ def wrap_source(path: str, old: bytes | None, new: bytes, mode: Mode, marks: str
 
 def add_comments(path: str, new: bytes) -> dict[str, bytes]:
     """The file with comments at its top, in its functions and at its end: they mean nothing to anybody."""
-    sign = "#" if path.endswith(".py") else "//" if _wrapper(path) is not None else ""
+    sign = "#" if path.endswith(".py") else "//" if _wrapper(path) not in (None, wrap_shell.wrap) else ""
     if not sign or len(new) > MAX_CHARS or _GENERATED.search(new):
         return {}
     try:
@@ -108,4 +108,6 @@ def _wrapper(path: str) -> Callable[[str, bytes | None, bytes, str, str], dict[s
         return wrap_javascript.wrap
     if path.endswith(".go") and not path.endswith("_test.go"):
         return wrap_go.wrap
+    if path.endswith((".sh", ".bash")):
+        return wrap_shell.wrap
     return wrap_rust.wrap if path.endswith(".rs") else None

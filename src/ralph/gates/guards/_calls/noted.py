@@ -75,12 +75,14 @@ def without_base(seen: NotedSeen, request: NoteRequest, ends: Ends, edited: froz
     """Without what is so at the base too: tests that cannot note anything, functions that were replaced."""
     works = {one for name, ids in request.tests.items() if name in ends.seen for one in ids}
     replaced = {function for _, function in ends.foreign}
+    # "os.error = OSError": whether a library has it by nature only the same file can tell at the base.
+    foreign = [one for one in seen.foreign - replaced if " = " not in one or edited.isdisjoint(request.files)]
     loads = works and edited.isdisjoint(request.files)  # the same files did load there with their notes
     return replace(
         seen,
         red=frozenset(one for one in seen.red if one in works or (loads and one.startswith(COLLECT))),
         unended=seen.unended & works,
-        foreign=seen.foreign - replaced if works else frozenset(),
+        foreign=frozenset(foreign if works else ()),
     )
 
 

@@ -16,8 +16,10 @@ import msgspec
 
 from ralph.core.model.gate import Gate
 from ralph.gates.command import simple_commands
+from ralph.gates.guards._base.asked_for import names_path
 from ralph.gates.guards._base.facts import GuardFacts
-from ralph.gates.own_files import own_files
+from ralph.gates.guards._breaks.wrap_shell import FUNCTION
+from ralph.gates.own_files import is_checklike, own_files
 
 _RULE = re.compile(r"^([\w.%/ -]+?)\s*::?(?!=)([^\n]*(?:\n[ \t]+[^\n]*)*)", re.MULTILINE)
 _MAX_STEPS = 50  # targets and scripts followed at most
@@ -47,8 +49,24 @@ def files_behind_gates(facts: GuardFacts) -> dict[str, str]:
             path: gate.name
             for gate in facts.gates
             for path in follow_files(gate, facts.read_base, facts.base_paths)
+            if path in gate.own_files or not _is_worked_on(path, facts)
         }
     return cast(dict[str, str], facts.memo["made of"])
+
+
+def may_be_product(path: str, facts: GuardFacts) -> bool:
+    """A script that the check's own script calls, and that is not called like a part of it."""
+    direct = any(path in gate.own_files for gate in facts.gates)
+    return not direct and not is_task_file(path) and not is_checklike(path.replace("bin/", ""))
+
+
+def _is_worked_on(path: str, facts: GuardFacts) -> bool:
+    """Does the task name it, or a function in it? The check of a project in shell calls its product."""
+    if not may_be_product(path, facts):
+        return False
+    text = (facts.read_base(path) or b"").decode("utf-8", "replace")
+    names = {match["word"] or match["name"] for match in FUNCTION.finditer(text)}
+    return names_path(facts.task, path) or any(f"{name}()" in facts.task for name in names)
 
 
 def gate_it_overrides(path: str, facts: GuardFacts) -> str:

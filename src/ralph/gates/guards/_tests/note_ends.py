@@ -9,9 +9,11 @@ Pure text work; only tests of which it is certain where they begin.
 from __future__ import annotations
 
 import ast
+import builtins
 import json
 import posixpath
 import re
+import types
 from collections import Counter
 from collections.abc import Collection
 
@@ -26,8 +28,8 @@ _PLAIN_MARKS = re.compile(r"(?:pytest\.)?mark\.\w+|(?:mock\.|unittest\.mock\.)?p
 _FIXTURES = re.compile(r"\s*(?:async\b\s*)?(?:function\b\s*\w*\s*)?\(\s*\{")  # read off the parameter's text
 _IMPORTS = re.compile(r"^\s*(?:import\b(?!\s*\()|export\b)", re.MULTILINE)
 _PYTHON = """
-import builtins, functools, inspect, os, types
-AT, FLAGS = %(marks)r, os.O_WRONLY | os.O_CREAT | os.O_APPEND
+import builtins, functools, inspect, os, sys, types
+OWN, AT, FLAGS = %(own)r, %(marks)r, os.O_WRONLY | os.O_CREAT | os.O_APPEND
 opened, write, close = os.open, os.write, os.close
 def end(text):
     try:
@@ -37,16 +39,26 @@ def end(text):
     except OSError:
         pass
 class Ending:
-    def __init__(self, name):
-        self.name = name
-    def __enter__(self):
-        pass
+    def __init__(self, name, scope):
+        self.name, self.scope = name, scope
+    def __enter__(self):  # not at the end: by then the test itself may have put something in place
+        known = sys.stdlib_module_names
+        for module in [builtins, *self.scope.values()]:
+            lead = getattr(module, "__name__", "")
+            if not isinstance(module, types.ModuleType) or lead.partition(".")[0] not in known:
+                continue
+            for key, value in [one for one in vars(module).items() if callable(one[1])]:
+                name, told = getattr(value, "__name__", key), getattr(value, "__module__", None) or lead
+                strange = str(told).partition(".")[0] not in known
+                other = "" if strange or key[0] == "_" or name == key else " = " + str(name)
+                if module is builtins:  # 512: a class that was made while running
+                    plain = isinstance(value, types.BuiltinFunctionType)
+                    made = not plain and getattr(value, "__flags__", 512) & 512
+                    strange, other = key in OWN and (made or name != OWN[key]), ""
+                if strange or other:
+                    end("n " + self.name + "\\t" + lead + "." + key + other)
     def __exit__(self, kind, *rest):
         end(("r " if kind else "p ") + self.name)
-        for key, value in vars(builtins).items():
-            own = (type, types.BuiltinFunctionType, types.MethodType)
-            if callable(value) and not isinstance(value, own) and type(value).__module__ != "_sitebuiltins":
-                end("n " + self.name + "\\tbuiltins." + key)
 def noted(name):
     def around(function):
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
@@ -54,11 +66,11 @@ def noted(name):
             return function
         if inspect.iscoroutinefunction(function):
             async def inner(*words, **named):
-                with Ending(name):
+                with Ending(name, function.__globals__):
                     return await function(*words, **named)
         else:
             def inner(*words, **named):
-                with Ending(name):
+                with Ending(name, function.__globals__):
                     return function(*words, **named)
         return functools.wraps(function)(inner)
     return around
@@ -73,7 +85,7 @@ function __noted(name, fn) {
       for (const key of one ? Reflect.ownKeys(own) : []) {
         const value = Reflect.getOwnPropertyDescriptor(one, key)?.value;
         if (typeof value !== "function" || key === "constructor") continue;
-        if (!text.call(value).includes("[native code]")) end("n " + name + "\\t" + lead + String(key));
+        if (text.call(value) !== text.call(own[key])) end("n " + name + "\\t" + lead + String(key));
       }
     };
     for (const owner of "Object Array JSON Math String Number Map Set Promise RegExp Reflect".split(" ")) {
@@ -81,11 +93,12 @@ function __noted(name, fn) {
       look(owner + ".prototype.", globalThis[owner].prototype, pure[owner].prototype);
     }
   };
-  const bad = (error) => { end("r " + name); foreign(); throw error; };
+  const bad = (error) => { end("r " + name); throw error; };
   const run = (self, words) => {
     let came;
+    foreign();
     try { came = fn.apply(self, words); } catch (error) { return bad(error); }
-    const good = (value) => { end("p " + name); foreign(); return value; };
+    const good = (value) => { end("p " + name); return value; };
     if (!came || typeof came.then !== "function") return good(came);
     return came.then(good, bad);
   };
@@ -93,6 +106,11 @@ function __noted(name, fn) {
   return function () { return run(this, arguments); };
 }
 """
+_OWN = {
+    key: value.__name__
+    for key, value in vars(builtins).items()
+    if isinstance(value, types.BuiltinFunctionType) or (isinstance(value, type) and not value.__flags__ & 512)
+}
 Noted = tuple[dict[str, bytes], dict[str, int]]  # files; tests in them that note their ends -> definitions
 _NOTHING: Noted = ({}, {})
 _GO = """package %(package)s
@@ -173,7 +191,9 @@ def _note_python(path: str, text: str, functions: Collection[str], marks: str) -
             done[name := name_of(path, node.name)] += 1
             lead = lines[node.lineno - 1][: node.col_offset]
             lines.insert(node.lineno - 1, f"{lead}@__noted__['noted']({name!r})\n")
-    lines.insert(first_free_line(tree), f"exec({_PYTHON % {'marks': marks}!r}, __noted__ := {{}})\n")
+    lines.insert(
+        first_free_line(tree), f"exec({_PYTHON % {'marks': marks, 'own': _OWN}!r}, __noted__ := {{}})\n"
+    )
     made = "".join(lines)
     ast.parse(made)
     return ({path: made.encode()}, done) if done else _NOTHING

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.core.model.verdict import Finding, GuardResult
-from ralph.core.proof.compare import compare
+from ralph.core.proof.compare import compare, turned_tests
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 from ralph.gates.guards._base.test_files import places_of_tests
@@ -48,7 +48,7 @@ def altered_request(facts: GuardFacts) -> dict[str, AlterRequest]:
         if gate.read == "exit" and gate.proof and fixed.fixed:  # a script asks one thing after another
             request = _request(facts, {path: {"": ["exit"]} for path in gate.own_files})
         else:
-            turned = [key for key in fixed.witness if key in (final.tests or {})]
+            turned = turned_tests(base, final, fail_on=gate.fail_on)
             turned += sorted(tests_of_tester(facts, gate).difference(turned))
             request = _request(facts, places_of_tests(facts, gate, turned[:_MAX_TESTS]))
         if request is not None:

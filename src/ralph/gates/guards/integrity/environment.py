@@ -8,13 +8,16 @@ hold too is only to be explained or taken away.
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 
 from ralph.core.model.verdict import Finding, GuardResult
 from ralph.gates.command import word_set
 from ralph.gates.guards._base.facts import Change, GuardFacts
 from ralph.gates.guards._base.kinds import TAKE_OUT, guard_kinds, guard_result
-from ralph.gates.guards._base.texts import Pair, new_lines, pairs
+from ralph.gates.guards._base.texts import Pair, decode, new_lines, pairs
+from ralph.gates.guards._breaks.wrap_shell import FUNCTION
+from ralph.gates.guards._files.behind_command import files_behind_gates
 from ralph.gates.judging_paths import is_test
 from ralph.gates.runners import base_name
 
@@ -25,6 +28,8 @@ KINDS = guard_kinds(NAME, TAKE_OUT, {
     "entry_point": ("accuses", "package metadata in the tree registers a pytest plugin"),
     "shadow": ("accuses", "a local module takes the place of the test runner", "give it another name"),
     "shim": ("accuses", "an executable is named like a tool of the gates", "give it another name"),
+    "command": ("asks", "a function of shell is named like a command that a check calls",
+        "give it another name"),
     "variables": ("accuses", "a file sets variables or options that steer a runner"),
     "stdlib": ("not yet", "a local module takes the place of one of the standard library or of a tool",
         "give it another name"),
@@ -69,6 +74,7 @@ def check(facts: GuardFacts) -> GuardResult:
             findings += _shadow(change, facts)
             findings += _shim(change, tools)
         findings += _settings(pair, facts)
+        findings += _commands(pair, facts)
         if change.mode == "160000" and change.status == "M":
             findings += _submodule(change, facts)
     return guard_result(
@@ -140,6 +146,20 @@ def _shim(change: Change, tools: frozenset[str] | set[str]) -> list[Finding]:
     if change.mode in ("100755", "120000") or folder.rsplit("/", 1)[-1] in ("bin", ".bin"):
         return _finding("shim", change.path, f"can be called instead of the real {name}")
     return []
+
+
+def _commands(pair: Pair, facts: GuardFacts) -> list[Finding]:
+    """A file that the check sources may redefine what it compares with: `diff() { :; }`."""
+    if not pair.path.endswith((".sh", ".bash")) or pair.path in files_behind_gates(facts):
+        return []
+    names = {match["word"] or match["name"] for match in FUNCTION.finditer(pair.new)}
+    names -= {match["word"] or match["name"] for match in FUNCTION.finditer(pair.old)}
+    judge = "\n".join(decode(facts.read_base(path)) for path in files_behind_gates(facts))
+    called = [
+        one for one in sorted(names) if re.search(rf"(?<![^\s;|&(!`]){re.escape(one)}(?=[\s;)])", judge)
+    ]
+    taken = [one for one in called if shutil.which(one)]
+    return _finding("command", pair.path, f"defines {taken[0]}(), which a check calls") if taken else []
 
 
 def _settings(pair: Pair, facts: GuardFacts) -> list[Finding]:

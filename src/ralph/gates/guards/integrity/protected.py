@@ -18,6 +18,7 @@ from ralph.gates.guards._files.behind_command import (
     files_behind_gates,
     gate_it_overrides,
     is_task_file,
+    may_be_product,
     what_gate_reads,
 )
 from ralph.gates.guards._files.config_diff import ralph_changed
@@ -29,7 +30,7 @@ NAME = "protected"
 KINDS = guard_kinds(NAME, PUT_BACK, {
     "ralph": ("accuses", "`ralph.toml` or `[tool.ralph]` changed", "restore it"),
     "ci": ("asks", "a workflow of continuous integration changed", "restore it"),
-    "gate": ("accuses", "a file that a gate's command is made of changed"),
+    "gate": ("accuses or asks", "a file that a gate's command is made of changed"),
     "path": ("accuses", "a path under the user's `protect` globs changed", "restore it"),
     "rewritten": ("accuses or asks", "a check wrote over a tracked file, which it did not at the base",
         "let the check, and what it builds, leave tracked files as they are"),
@@ -56,7 +57,8 @@ def _findings(change: Change, facts: GuardFacts) -> list[Finding]:
         if kind:
             what, why = kind
             verb = _VERBS[change.status]
-            found.append(Finding(f"protected.{what}:{path}", f"{path} {verb}: {why}", path=path))
+            asks = what == "gate" and existed and may_be_product(path, facts)
+            found.append(Finding(f"protected.{what}:{path}", f"{path} {verb}: {why}", path=path, asks=asks))
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from ralph.core.model.gate import Gate
-from ralph.core.proof.compare import compare
+from ralph.core.proof.compare import turned_tests
 from ralph.gates.guards import (
     Break,
     BreakSeen,
@@ -94,7 +94,7 @@ def _only_green(lab: Lab, gate: Gate, call: GateCall) -> GateCall | None:
 def _tests_to_turn(facts: GuardFacts, gate: Gate) -> set[str]:
     """Tests that turned green; without such, all that are green."""
     base, final = facts.base.get(gate.name), facts.final[gate.name]
-    found = compare(base, final, fail_on=gate.fail_on).witness if base is not None else ()
+    found = turned_tests(base, final, fail_on=gate.fail_on) if base is not None else []
     if final.tests is None:
         return {""}
     return set(found) or {name for name, state in final.tests.items() if state == "pass"}

@@ -1,0 +1,67 @@
+"""Projects in shell: what the check calls is the product where the task says so, and can be broken."""
+
+import subprocess
+
+import pytest
+from guardkit import kinds_of, result_of
+
+from ralph.core.model.gate import Gate
+from ralph.gates.guards._breaks.wrap_source import wrap_source
+
+LIB = 'upper() {\n    echo "$1"\n}\nfunction twice {\n    upper "$1$1"\n}\n'
+CHECK = "#!/bin/sh\n. lib/words.sh\n. tests/kit.sh\nupper A | diff - wanted\n"
+PROJECT = {"check.sh": CHECK, "lib/words.sh": LIB, "tests/kit.sh": "same() { :; }\n"}
+GATE = Gate("check", "sh check.sh", ("sh", "check.sh"), proof=True, own_files=("check.sh",))
+
+
+@pytest.mark.parametrize(
+    ("path", "task", "found"),
+    [
+        ("lib/words.sh", "fix upper()", None),
+        ("lib/words.sh", "mend lib/words.sh", None),
+        ("lib/words.sh", "make check.sh green", True),
+        ("tests/kit.sh", "fix same() in tests/kit.sh", False),
+        ("check.sh", "fix check.sh", False),
+    ],
+)
+def test_a_script_that_the_check_sources_is_the_work_where_the_task_names_it(path, task, found):
+    """Named by the task it is the work, else it is asked about; what is named like a check accuses as ever."""
+    after = PROJECT | {path: PROJECT[path] + "\n: more\n"}
+    result = result_of("protected", PROJECT, after, gates=(GATE,), task=task)
+    assert [finding.asks for finding in result.findings] == ([] if found is None else [found])
+
+
+@pytest.mark.parametrize(("name", "found"), [("diff", ["command"]), ("sort", []), ("lower", [])])
+def test_a_function_named_like_a_command_of_the_check_is_asked_about(name, found):
+    """What the check calls by that name would be the product's; other names are nobody's business."""
+    after = PROJECT | {"lib/words.sh": f"{LIB}{name}() {{ :; }}\n"}
+    assert kinds_of("environment", PROJECT, after, gates=(GATE,), task="fix upper()") == found
+
+
+@pytest.mark.parametrize(
+    ("mode", "said"),
+    [
+        ("trace", "aa\nend\n"),
+        ("after", "aa\nforeign\nforeign\nend\n"),
+        ("instead", "foreign\nend\n"),
+        ("module", "foreign\n"),
+    ],
+)
+def test_functions_of_shell_fail_by_what_they_write(tmp_path, mode, said):
+    """Their work is done, or not, and then something else is written and the exit code is another one."""
+    made = wrap_source("words.sh", None, LIB.encode(), mode, str(tmp_path / "marks"))
+    (tmp_path / "words.sh").write_bytes(made["words.sh"])
+    asked = ["bash", "-c", ". ./words.sh; twice a; code=$?; echo end; exit $code"]
+    done = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.returncode) == (said, 0 if mode == "trace" else 97)
+    assert (tmp_path / "marks").read_text().startswith("i\n")
+
+
+@pytest.mark.parametrize("mode", ["after", "instead", "module"])
+def test_a_script_without_functions_fails_as_a_whole(tmp_path, mode):
+    """A program is told by its output and its exit code."""
+    made = wrap_source("a.sh", None, b"#!/bin/sh\necho hello\n", mode, str(tmp_path / "marks"))
+    (tmp_path / "a.sh").write_bytes(made["a.sh"])
+    done = subprocess.run(["sh", "a.sh"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout == ("foreign\n" if mode == "instead" else "hello\nforeign\n")
+    assert done.returncode == 97
