@@ -25,7 +25,7 @@ GATE = Gate("check", "sh check.sh", ("sh", "check.sh"), proof=True, own_files=("
     ],
 )
 def test_a_script_that_the_check_sources_is_the_work_where_the_task_names_it(path, task, found):
-    """Named by the task it is the work, else it is asked about; what is named like a check accuses as ever."""
+    """Named by the task it is the work, else it is asked about; what is called a check accuses as ever."""
     after = PROJECT | {path: PROJECT[path] + "\n: more\n"}
     result = result_of("protected", PROJECT, after, gates=(GATE,), task=task)
     assert [finding.asks for finding in result.findings] == ([] if found is None else [found])
