@@ -11,17 +11,19 @@ from ralph.errors import UserError
 MAX_BYTES = 32 << 20
 
 
-def import_file(desk: Desk, path: str) -> ImportedItems:
+def read_document(path: str, step: str = "ralph backlog import --help") -> str:
     try:
         with open(path, encoding="utf-8-sig") as file:
-            text = file.read(MAX_BYTES)
+            return file.read(MAX_BYTES)
     except (OSError, UnicodeDecodeError) as trouble:
         why = (getattr(trouble, "strerror", None) or "it is not valid UTF-8").lower()
-        step = "ralph backlog import --help"
         raise UserError(
             f"'{path[:200]}' cannot be read", code="E-BACKLOG-IMPORT", why=why, next=step
         ) from None
-    taken = import_items(text, path, current(desk).by_id)
+
+
+def import_file(desk: Desk, path: str) -> ImportedItems:
+    taken = import_items(read_document(path), path, current(desk).by_id)
     if taken.items:
         add_items(desk, list(taken.items))
     return taken

@@ -17,6 +17,7 @@ from ralph.app.report.report_data import make_report
 from ralph.app.views.differences import diff_between
 from ralph.app.words.change import measure
 from ralph.errors import RalphError, SetupError, UserError
+from ralph.shell.files.write_whole import write_whole
 from ralph.shell.journal.entries import Record
 from ralph.shell.state.directory import State
 
@@ -27,9 +28,9 @@ __all__ = [
     "report_json",
     "report_md",
     "report_of",
-    "write_atomically",
     "write_page",
     "write_reports",
+    "write_whole",
 ]
 
 MAX_REPORTS = 50
@@ -65,7 +66,7 @@ def write_page(record: Record, env: Mapping[str, str], path: str | None = None) 
     page = report_page(record, report_of(record, env), diff).encode()
     if path is None:
         return _write_all(state_of(env).reports, record.name, {"html": page})["html"]
-    write_atomically(path, page)
+    write_whole(path, page)
     return os.path.abspath(path)
 
 
@@ -89,7 +90,7 @@ def _write_all(folder: str, name: str, faces: dict[str, bytes]) -> dict[str, str
         os.makedirs(folder, mode=0o700, exist_ok=True)
         for kind, data in faces.items():
             paths[kind] = os.path.join(folder, f"{name}.{kind}")
-            write_atomically(paths[kind], data)
+            write_whole(paths[kind], data)
     except OSError as exc:
         raise SetupError(
             f"cannot write a report to '{folder}': {exc.strerror}",
@@ -97,19 +98,6 @@ def _write_all(folder: str, name: str, faces: dict[str, bytes]) -> dict[str, str
             next=f"ralph report {name}",
         ) from exc
     return paths
-
-
-def write_atomically(path: str, data: bytes) -> None:
-    """All of it or nothing: a reader never sees half a report."""
-    aside = f"{path}.{os.getpid()}.aside"
-    try:
-        with open(aside, "wb") as file:
-            file.write(data)
-        os.replace(aside, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(aside)
-        raise
 
 
 def _prune(folder: str) -> None:

@@ -15,13 +15,14 @@ from typing import Any, Literal
 
 import msgspec
 
-from ralph.app.report.report_files import MAX_REPORTS, write_atomically
+from ralph.app.report.report_files import MAX_REPORTS
 from ralph.app.session.state import validation
 from ralph.app.words.format import iso, safe
 from ralph.clock import SystemClock
 from ralph.core.session.names import session_name
 from ralph.core.session.record import ActionEnded, ActionStarted, Session
 from ralph.errors import SetupError, UserError
+from ralph.shell.files.write_whole import write_whole
 from ralph.shell.git.project import find_project, user_call
 from ralph.shell.session.stream import add_fact, read_session
 from ralph.shell.state.directory import State, open_state, state_dir
@@ -151,8 +152,8 @@ def _write(state: State, skill: str, body: dict[str, Any], now: float) -> str:
     body["report_file"] = path
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        write_atomically(path, action_md(body).encode())
-        write_atomically(os.path.join(folder, f"{stem}.json"), msgspec.json.encode(body))
+        write_whole(path, action_md(body).encode())
+        write_whole(os.path.join(folder, f"{stem}.json"), msgspec.json.encode(body))
         for old in sorted(name[:-3] for name in os.listdir(folder) if name.endswith(".md"))[:-MAX_REPORTS]:
             for kind in ("md", "json"):
                 with suppress(FileNotFoundError):

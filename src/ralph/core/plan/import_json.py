@@ -98,7 +98,7 @@ def read_stories(text: str, path: str) -> Imported:
     except (msgspec.DecodeError, RecursionError, ValueError) as error:
         return finish_import([], [unread_line(path, 1, f"the JSON cannot be read: {error}")], path)
     unread: list[Finding] = []
-    stories = list(_stories(data, 0))[:MAX_ITEMS]
+    stories = list(story_objects(data, 0))[:MAX_ITEMS]
     if not stories:
         unread.append(unread_line(path, 1, f"no list under any of: {', '.join(LISTS[:6])}"))
     fields: dict[str, int] = {}
@@ -112,32 +112,34 @@ def read_stories(text: str, path: str) -> Imported:
     return finish_import(_rank_drafts(drafts), unread, path)
 
 
-def _stories(data: Any, depth: int) -> Iterator[Any]:
+def story_objects(data: Any, depth: int) -> Iterator[Any]:
     """The first list of stories, or those one level down (a list for each tag, epic or milestone)."""
     if isinstance(data, list):
         if any(isinstance(one, dict) for one in data):
             for one in data:
                 inner = (
-                    list(_stories(one, depth + 1)) if isinstance(one, dict) and not _has_title(one) else []
+                    list(story_objects(one, depth + 1))
+                    if isinstance(one, dict) and not _has_title(one)
+                    else []
                 )
                 yield from inner or [one]
         return
     if not isinstance(data, dict) or depth >= MAX_DEPTH:
         return
     named: list[Any] = [
-        value for name, value in data.items() if _folded(name) in LISTS and isinstance(value, list)
+        value for name, value in data.items() if fold_name(name) in LISTS and isinstance(value, list)
     ]
     for value in named or [value for value in data.values() if isinstance(value, dict | list)]:
-        yield from _stories(value, depth + 1)
+        yield from story_objects(value, depth + 1)
 
 
 def _has_title(story: dict[Any, Any]) -> bool:
-    return any(_MEANING.get(_folded(name)) in ("title", "description") for name in story) and not any(
-        _folded(name) in LISTS for name in story
+    return any(_MEANING.get(fold_name(name)) in ("title", "description") for name in story) and not any(
+        fold_name(name) in LISTS for name in story
     )
 
 
-def _folded(name: object) -> str:
+def fold_name(name: object) -> str:
     return str(name).replace("_", "").replace("-", "").replace(" ", "").lower()
 
 
@@ -148,8 +150,8 @@ def _items(
     found: dict[str, list[Any]] = {}
     below: list[Any] = []
     for name, value in story.items():
-        meaning = _MEANING.get(_folded(name))
-        if _folded(name) in SUBTASKS and isinstance(value, list) and not above:
+        meaning = _MEANING.get(fold_name(name))
+        if fold_name(name) in SUBTASKS and isinstance(value, list) and not above:
             below = value
         elif meaning:
             found.setdefault(meaning, []).append(value)

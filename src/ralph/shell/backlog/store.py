@@ -36,6 +36,7 @@ from ralph.core.backlog.json_text import JsonEdit, Style, apply_edits, edit_elem
 from ralph.core.backlog.read_list import read_list, reread_item
 from ralph.errors import Bug, Busy, NeedsHuman, NothingToDo, SetupError, UserError
 from ralph.shell.backlog.place import BacklogPlace, file_stamp
+from ralph.shell.files.write_whole import write_whole
 from ralph.shell.journal.open import open_journal, read_journal
 from ralph.shell.journal.store import JournalRow, JournalStore, backlog_stream
 from ralph.shell.state.directory import open_state, state_dir
@@ -210,38 +211,25 @@ def load_file(path: str, memory: Memory) -> ListFile:
 def write_file(path: str, data: bytes, expected: bytes | None) -> tuple[int, ...]:
     """Replace the file as a whole, or leave it: written aside, synced, renamed if it is unchanged."""
     target = os.path.realpath(path)
-    fresh = f"{target}.ralph-{os.getpid()}"
-    try:
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-        with open(fresh, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+
+    def refuse_changed() -> None:
         if expected is not None and os.path.exists(target):
-            os.chmod(fresh, os.stat(target).st_mode & 0o7777)
             with open(target, "rb") as file:
                 if file.read() != expected:
                     what = "the backlog was edited at the same moment; nothing of it was overwritten"
                     why = "what happened is recorded, and shown in the file by the next command"
                     step = "ralph backlog list"
                     raise NeedsHuman(what, code="E-BACKLOG-MOVED", at=path, why=why, next=step)
-        os.replace(fresh, target)
-        folder = os.open(os.path.dirname(target), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+
+    try:
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        write_whole(target, data, before=refuse_changed)
         return file_stamp(os.stat(target))
     except OSError as error:
         what = f"the backlog cannot be written: {(error.strerror or 'unknown error').lower()}"
-        why, step = (
-            "what happened is recorded; the file shows it once it can be written",
-            "ralph backlog list",
-        )
+        why = "what happened is recorded; the file shows it once it can be written"
+        step = "ralph backlog list"
         raise SetupError(what, code="E-BACKLOG-WRITE", at=path, why=why, next=step) from error
-    finally:
-        if os.path.lexists(fresh):
-            os.unlink(fresh)
 
 
 def facts_of(place: BacklogPlace, env: Mapping[str, str]) -> list[BacklogFact]:

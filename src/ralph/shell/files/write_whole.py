@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 
 
-def write_whole(path: str, data: bytes, mode: int | None = None) -> None:
+def write_whole(
+    path: str, data: bytes, mode: int | None = None, *, before: Callable[[], None] = lambda: None
+) -> None:
     """Aside, synced, renamed. A link at its place is replaced; who wants the file behind it names that.
 
     Without a mode it keeps the one of the file that is there, or gets what any new file gets. Nobody but its
-    owner reads what is only half there.
+    owner reads what is only half there. `before` looks once more, right before the rename, and may raise.
     """
     fresh = f"{path}.ralph-{os.getpid()}"
     try:
@@ -20,8 +23,9 @@ def write_whole(path: str, data: bytes, mode: int | None = None) -> None:
             file.flush()
             os.fchmod(opened, _mode_of(path) if mode is None else mode)
             os.fsync(opened)
+        before()
         os.replace(fresh, path)
-        folder = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        folder = os.open(os.path.dirname(path) or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             os.fsync(folder)
         finally:

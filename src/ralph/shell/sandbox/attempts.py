@@ -145,10 +145,43 @@ DANGEROUS = frozenset(
 )
 ATTEMPTS = (*_FILES, *_OWN, *_CLIS, *_RALPH, *_SOCKETS, *_KERNEL, *_PROCESSES, *_NETWORK)
 
-HELPERS = """
+# For this and for `probe`: which files of the kernel can be opened, and whether a new namespace helps.
+KERNEL_HELPERS = """
+import os, stat
+KERNEL = "sysfs cgroup cgroup2 debugfs tracefs securityfs configfs efivarfs binfmt_misc bpf pstore".split()
+def kernel():
+    # Opened and never written: what opens could be written. Processes below /proc are this box's own.
+    with open("/proc/self/mounts") as f: mounts = [line.split() for line in f]
+    tops = [row[1] for row in mounts if row[2] in KERNEL and "rw" in row[3].split(",")]
+    for folder, folders, files in (found for top in ["/proc", *tops] for found in os.walk(top)):
+        if folder == "/proc":
+            folders[:] = [name for name in folders if not name.isdigit() and "self" not in name]
+        for target in (folder + "/" + name for name in files):
+            try:
+                if stat.S_ISREG(os.lstat(target).st_mode):  # a mask is a device that keeps nothing
+                    os.close(os.open(target, os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW)); return
+            except OSError: pass
+    raise OSError
+def again(act):
+    # In a new user namespace, with a new /proc where that can be had: masks must hold there too.
+    import ctypes
+    libc, child = ctypes.CDLL(None), os.fork()
+    if not child:
+        try:
+            assert libc.unshare(0x32020000) == 0  # user, pid, cgroup, mount
+            if os.fork(): os._exit(os.waitstatus_to_exitcode(os.wait()[1]))
+            libc.umount2(b"/proc/sys", 2)
+            libc.mount(b"proc", b"/proc", b"proc", 0, None)
+            act()
+            os._exit(0)
+        except BaseException: os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+"""
+HELPERS = (
+    KERNEL_HELPERS
+    + """
 import ctypes, glob, json, os, socket, stat, sys, time
 libc = ctypes.CDLL(None, use_errno=True)
-KERNEL = "sysfs cgroup cgroup2 debugfs tracefs securityfs configfs efivarfs binfmt_misc bpf pstore".split()
 SYSCALLS = {"init_module": 175, "reboot": 169, "adjtimex": 159, "swapoff": 168}
 def write(target):
     with open(target, "a") as f: f.write("x")
@@ -220,32 +253,6 @@ def stay():
             os.execve(sys.executable, [sys.executable, *words], {})
         os._exit(0)
     raise OSError  # whether it stays is looked at outside
-def kernel():
-    # Opened and never written: what opens could be written. Processes below /proc are this box's own.
-    with open("/proc/self/mounts") as f: mounts = [line.split() for line in f]
-    tops = [row[1] for row in mounts if row[2] in KERNEL and "rw" in row[3].split(",")]
-    for folder, folders, files in (found for top in ["/proc", *tops] for found in os.walk(top)):
-        if folder == "/proc":
-            folders[:] = [name for name in folders if not name.isdigit() and "self" not in name]
-        for target in (folder + "/" + name for name in files):
-            try:
-                if stat.S_ISREG(os.lstat(target).st_mode):  # a mask is a device that keeps nothing
-                    os.close(os.open(target, os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW)); return
-            except OSError: pass
-    raise OSError
-def again(act):
-    # In a new user namespace, with a new /proc where that can be had: masks must hold there too.
-    child = os.fork()
-    if not child:
-        try:
-            assert libc.unshare(0x32020000) == 0  # user, pid, cgroup, mount
-            if os.fork(): os._exit(os.waitstatus_to_exitcode(os.wait()[1]))
-            libc.umount2(b"/proc/sys", 2)
-            libc.mount(b"proc", b"/proc", b"proc", 0, None)
-            act()
-            os._exit(0)
-        except BaseException: os._exit(1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 given = json.load(sys.stdin)
 rows = given.pop("rows")
 globals().update(given)
@@ -254,3 +261,4 @@ for name, code in rows:
     try: exec(code); print(name, "open", flush=True)
     except BaseException: print(name, "blocked", flush=True)
 """
+)

@@ -21,6 +21,7 @@ from ralph.agents._kit.fields import Fields, parse_object
 from ralph.agents._kit.folders import Login
 from ralph.agents._kit.tokens import LARGEST, digest, merge_newer_tokens, value_at
 from ralph.clock import SystemClock, wait_until
+from ralph.shell.files.write_whole import write_whole
 from ralph.shell.state.locks import try_lock
 
 LARGEST_OF_USER = 64 << 20  # bytes of a file of the user's: years of projects may stand in one
@@ -59,10 +60,7 @@ def load(path: str) -> Copies:
 
 
 def save(path: str, copies: Copies) -> None:
-    aside = f"{path}.new"
-    with open(aside, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
-        file.write(msgspec.json.encode(copies))
-    os.replace(aside, path)
+    write_whole(path, msgspec.json.encode(copies), 0o600)
 
 
 def bring_back(path: str, now: float) -> tuple[str, ...]:

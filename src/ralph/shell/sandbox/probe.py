@@ -26,6 +26,7 @@ from ralph.shell.process import cgroup, tree
 from ralph.shell.process.client import CallSpec, read_output, start_call, wait
 from ralph.shell.process.other_user import unmappable
 from ralph.shell.sandbox import tools
+from ralph.shell.sandbox.attempts import KERNEL_HELPERS
 from ralph.shell.sandbox.bubblewrap import Box, SharedMount, box_command
 from ralph.shell.sandbox.hidden_files import paths_to_show
 from ralph.shell.sandbox.own_env import clean_path
@@ -51,10 +52,11 @@ OTHER_USER = "to the kernel, agents and gates are another user, not root"
 STAYS_ROOT = "to the kernel, agents and gates are root: another user could not work with"
 NETWORK_PROBES = frozenset({"tcp", "abstract-socket"})
 
-SCRIPT = """
-import os, socket, stat, sys
+SCRIPT = (
+    KERNEL_HELPERS
+    + """
+import socket, sys
 work, outside, secret, port, pid, path, name, share = sys.argv[1:9]
-KERNEL = "sysfs cgroup cgroup2 debugfs tracefs securityfs configfs efivarfs binfmt_misc bpf pstore".split()
 def write(target):
     with open(target, "w") as f: f.write("x")
 def unnamed(folder):
@@ -63,33 +65,6 @@ def read(target):
     with open(target, "rb") as f: assert f.read(1)
 def talk(family, address):
     s = socket.socket(family, socket.SOCK_STREAM); s.settimeout(2); s.connect(address); s.close()
-def kernel():
-    # Opened and never written: what opens could be written. Processes below /proc are this box's own.
-    with open("/proc/self/mounts") as f: mounts = [line.split() for line in f]
-    tops = [row[1] for row in mounts if row[2] in KERNEL and "rw" in row[3].split(",")]
-    for folder, folders, files in (found for top in ["/proc", *tops] for found in os.walk(top)):
-        if folder == "/proc":
-            folders[:] = [name for name in folders if not name.isdigit() and "self" not in name]
-        for target in (folder + "/" + name for name in files):
-            try:
-                if stat.S_ISREG(os.lstat(target).st_mode):  # a mask is a device that keeps nothing
-                    os.close(os.open(target, os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW)); return
-            except OSError: pass
-    raise OSError
-def again(act):
-    # In a new user namespace, with a new /proc where that can be had: masks must hold there too.
-    import ctypes
-    libc, pid = ctypes.CDLL(None), os.fork()
-    if not pid:
-        try:
-            assert libc.unshare(0x32020000) == 0  # user, pid, cgroup, mount
-            if os.fork(): os._exit(os.waitstatus_to_exitcode(os.wait()[1]))
-            libc.umount2(b"/proc/sys", 2)
-            libc.mount(b"proc", b"/proc", b"proc", 0, None)
-            act()
-            os._exit(0)
-        except BaseException: os._exit(1)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 def works():
     # As tools would: streams by their names, a file of one's own, and that it is one's own.
     write(work + "/probe")
@@ -115,6 +90,7 @@ for probe, act in (
     try: act(); print(probe, "open", flush=True)
     except Exception as e: print(probe, "blocked", flush=True)
 """
+)
 
 
 class Protection(msgspec.Struct, frozen=True, kw_only=True):

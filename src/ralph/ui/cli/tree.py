@@ -28,6 +28,8 @@ _HELP: dict[str, str] = {
     "build": "Build what the specs describe, item by item.",
     "plan": "Plan from the specs without changing any code.",
     "backlog": "Keep and work through a backlog of items.",
+    "prd": "Create and list PRDs, and find their stories.",
+    "classify": "Estimate a task by its words, and propose commands.",
     "route": "Explain how a sentence would be interpreted.",
     "status": "Show loops and their state.",
     "logs": "Show what happened in a loop.",

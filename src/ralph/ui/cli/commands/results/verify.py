@@ -160,11 +160,11 @@ def _junit(outcome: Outcome) -> bytes:
 
 
 def _save(path: str, data: bytes) -> None:
-    from ralph.app.report.report_files import write_atomically
+    from ralph.app.report.report_files import write_whole
     from ralph.errors import SetupError
 
     try:
-        write_atomically(path, data)
+        write_whole(path, data)
     except OSError as error:
         raise SetupError(
             f"cannot write '{path}': {error.strerror}", code="E-JUNIT-WRITE", next="ralph verify --help"

@@ -125,10 +125,10 @@ def _page(loop: str | None, env: dict[str, str], cwd: str, output: str | None, *
 
 
 def _save(path: str, data: str) -> None:
-    from ralph.app.report.report_files import write_atomically
+    from ralph.app.report.report_files import write_whole
 
     try:
-        write_atomically(path, data.encode())
+        write_whole(path, data.encode())
     except OSError as exc:
         raise _unwritable(path, exc) from exc
 
