@@ -15,6 +15,7 @@ def test_a_prd_from_template_to_item(place: Place) -> None:
     path.write_text(path.read_text() + "\nMine.\n")
     assert place.ralph("prd", "create", "FEAT-001", "Another title").code == 2
     (place.repo / ".ralph/prd/FEAT-002.json").symlink_to("nowhere")
+    (place.repo / ".ralph/prd/OLD-1.md").write_bytes(b"\xff\xfe")  # what cannot be read stops nobody
     refused = place.ralph("prd", "create", "FEAT-002", "Another title")
     assert (refused.code, "E-BACKLOG-EXISTS" in refused.err) == (2, True)
     for name, title in (
@@ -24,7 +25,7 @@ def test_a_prd_from_template_to_item(place: Place) -> None:
     ):
         assert "E-BACKLOG-BAD-ID" in place.ralph("prd", "create", name, title).err
     assert path.read_text().endswith("Mine.\n")
-    assert sorted(one.name for one in path.parent.iterdir()) == ["FEAT-001.md", "FEAT-002.json"]
+    assert sorted(one.name for one in path.parent.iterdir()) == ["FEAT-001.md", "FEAT-002.json", "OLD-1.md"]
 
     assert place.ralph("backlog", "init", "-y").code == 0
     (found,) = json.loads(place.ralph("prd", "status", "FEAT-001", "--json").out)["prds"]

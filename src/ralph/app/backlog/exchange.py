@@ -11,9 +11,9 @@ from ralph.errors import UserError
 MAX_BYTES = 32 << 20
 
 
-def read_document(path: str, step: str = "ralph backlog import --help") -> str:
+def read_document(path: str, step: str = "ralph backlog import --help", errors: str = "strict") -> str:
     try:
-        with open(path, encoding="utf-8-sig") as file:
+        with open(path, encoding="utf-8-sig", errors=errors) as file:
             return file.read(MAX_BYTES)
     except (OSError, UnicodeDecodeError) as trouble:
         why = (getattr(trouble, "strerror", None) or "it is not valid UTF-8").lower()

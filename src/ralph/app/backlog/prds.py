@@ -55,7 +55,7 @@ def show_prds(desk: Desk, name: str = "") -> list[dict[str, Any]]:
                 "file": prd.path,
                 "title": prd.title,
                 "version": prd.version,
-                "stories": convert_file(os.path.join(desk.place.prds, file)).stories,
+                "stories": convert_file(os.path.join(desk.place.prds, file), "replace").stories,
                 "items": [{"id": one.id, "status": one.status, "title": one.title} for one in linked],
                 "problems": [f"{one.pointer}: {one.message}" for one in prd.problems],
             }
@@ -66,5 +66,5 @@ def show_prds(desk: Desk, name: str = "") -> list[dict[str, Any]]:
     return shown
 
 
-def convert_file(path: str) -> FoundStories:
-    return find_stories(read_document(path, "ralph prd convert --help"), path)
+def convert_file(path: str, errors: str = "strict") -> FoundStories:
+    return find_stories(read_document(path, "ralph prd convert --help", errors), path)
