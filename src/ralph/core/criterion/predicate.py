@@ -124,7 +124,7 @@ _STATES: tuple[tuple[re.Pattern[str], Kind], ...] = (
 )
 # Nothing may be wrong, whatever would tell: every check that there is.
 _ALL_WELL = re.compile(
-    r"(?:it is no longer so that |until )?(?:"
+    r"(?:until )?(?:"
     r"(?:there (?:is|are) |it (?:has|shows) )?(?:no|zero|0)(?: more| remaining)?"
     r" (?:errors?|problems?|issues?)"
     r"(?: (?:left|remain(?:s|ing)?|anymore|any more|at all|are left|is left|whatsoever))*"
@@ -132,9 +132,13 @@ _ALL_WELL = re.compile(
     r"|(?:it|everything|all|the (?:project|code|repo|repository|thing))?(?:'s| is| are)?"
     r" ?(?:error[- ]free|free of errors|without errors)"
     r"|(?:everything|all(?: of it)?|the whole thing)(?: is|'s| are)? (?:passes|passing|green|succeeds)"
+    r"|it is no longer so that (?:(?:anything|something) (?:fails|is failing|breaks|is broken|is red)"
+    r"|there (?:is|are) (?:an? |any |some |still )*(?:errors?|problems?|issues?)(?: left)?)"
     r")",
     re.IGNORECASE,
 )
+# "while the tests pass": an end of what is well is no aim. "while they do not pass" is one.
+_ENDS_WELL = re.compile(r"it is no longer so that (?!.*(?:\b(?:not|never|cannot)|n't)\b)(.+)", re.IGNORECASE)
 _CODE = re.compile(r"\bexits? (?:with )?(?:code )?(\d{1,3})\b", re.IGNORECASE)
 
 
@@ -175,6 +179,9 @@ def _parts(text: str) -> list[str]:
 
 
 def _one(text: str) -> Predicate | Unclear:
+    state = _ENDS_WELL.match(text)
+    if state and (_GREEN.search(state[1]) or _NONE.search(state[1])):
+        return Unclear(text, "it asks for the end of what is well", "tests pass")
     command = _COMMAND.search(text)
     rest = _COMMAND.sub(" ", text) if command else text
     if command:

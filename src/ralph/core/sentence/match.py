@@ -71,7 +71,7 @@ def matches(text: str, language: PhraseTable, *, external: bool, build: bool = T
         if "{command}" in row.say and not plain_command(parts["command"]):
             continue
         criterion = _filled(row.criterion, parts)
-        if row.measured and not measurable(criterion, language):
+        if row.measured and not measurable(parts.get("criterion", criterion), language):
             continue
         task = fold(_filled(row.task, parts))
         if re.search(r"(?:that|which)\s$", text[: max(0, found.start("task"))] if "task" in parts else ""):
@@ -82,8 +82,9 @@ def matches(text: str, language: PhraseTable, *, external: bool, build: bool = T
 
 def _as_order(task: str, language: PhraseTable) -> str:
     """What a loop does, as what it is told to do: "fixes all warnings" is "fix all warnings"."""
-    found = re.match(r"(\w+?)(?:es|s)\b", task)
-    return found[1] + task[found.end() :] if found and found[1] in language.work else task
+    first, space, rest = task.partition(" ")
+    stems = (first.removesuffix("s"), first.removesuffix("es"))
+    return next((one + space + rest for one in stems if one in language.work), task)
 
 
 def _filled(template: str, parts: dict[str, str]) -> str:
