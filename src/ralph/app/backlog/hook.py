@@ -6,15 +6,14 @@ import os
 import posixpath
 import re
 
-from ralph.app.backlog.approve import is_approved
+from ralph.app.backlog.approve import require_approval
 from ralph.app.backlog.criteria import configured_gates, project_check
 from ralph.app.backlog.desk import Desk
 from ralph.app.backlog.judge import judge_commit
 from ralph.core.backlog.items import FeatureList, Problem
 from ralph.core.backlog.prd import Prd, check_links, prd_names, read_prd
 from ralph.core.backlog.read_list import read_list
-from ralph.errors import UserError
-from ralph.shell.config import approvals
+from ralph.errors import NeedsHuman, UserError
 from ralph.shell.git.project import Project, find_project, user_call
 
 _MARK = "# installed by ralph backlog hook --install"
@@ -60,9 +59,10 @@ def _check_commit(desk: Desk, project: Project, commit: str) -> list[Problem]:
     commands = {f"constraint-{number}": run for number, run in enumerate(guards, 1)}
     check = project_check(desk, project, commit, "build", proof=False)[0]
     commands |= configured_gates(desk, "build") or ({"build": check.run} if check else {})
-    waits = approvals.approval_needed(desk.settings) is not None
-    if waits or (commands and not is_approved(desk, found)):
-        words = "constraints and build cannot be run before you approved them: ralph backlog run"
+    try:
+        require_approval(desk, found if commands else FeatureList())
+    except NeedsHuman as asks:
+        words = f"constraints and build are not run until you approve their commands: {asks.next}"
         return [*problems, Problem("CRITICAL", "not_approved", commit[:12], words)]
     for name, verdict in (judge_commit(desk, project, commit, commands) if commands else {}).items():
         if verdict.status != "pass":
