@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from ralph.agents import adapters
-from ralph.agents._kit.folders import Folder, describe_copied, describe_returned
+from ralph.agents._kit.folders import Folder
 from ralph.app.words.error_pages import error_pages
 from ralph.core.model.events import KINDS, VERSIONS
 from ralph.errors import EXIT_CODES
@@ -24,7 +24,7 @@ def own_folders() -> str:
         cli_ = getattr(import_module(module), "CLI", None)
         if cli_ is not None:
             rows += [
-                _own_row(name, one, describe_copied(one), one.shown, describe_returned(one))
+                _own_row(name, one, _describe_copied(one), one.shown, _describe_returned(one))
                 for one in cli_.folders
             ]
             rows += [_own_row(name, one, (), ("all of it",), ()) for one in cli_.settings]
@@ -133,3 +133,17 @@ def mcp_tools() -> str:
         what = " ".join((row.request.__doc__ or "").split("\n\n")[0].split())
         rows.append(f"| `{row.name}` | {' '.join(names)} | {what} |")
     return "\n".join(rows)
+
+
+def _describe_copied(folder: Folder) -> tuple[str, ...]:
+    """What is copied in, in words."""
+    parts = {**folder.parts, **folder.beside}
+    whole = [*folder.files, *(login.file for login in folder.logins if not login.keys)]
+    some = [f"{file} ({', '.join(keys)})" for file, keys in parts.items()]
+    some += [f"{login.file} ({', '.join(login.keys)})" for login in folder.logins if login.keys]
+    return tuple(sorted({*whole, *some}))
+
+
+def _describe_returned(folder: Folder) -> tuple[str, ...]:
+    """What may go back, in words."""
+    return tuple(f"{login.file}: {', '.join((*login.tokens, login.when))}" for login in folder.logins)

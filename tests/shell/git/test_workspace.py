@@ -77,6 +77,8 @@ def test_a_lost_workspace_holds_the_newest_checkpoint_again(tmp_path):
     commit = commit_on_top(loop, {"a.txt": "2\n"})
     args = (loop.store, str(loop.ws), str(loop.home / "home"), loop.start.base_commit)
     shutil.rmtree(loop.ws)
+    with pytest.raises(SetupError):  # and what is only half made is none
+        make_workspace(*args, newest=Checkpoint(1, "1" * 40, commit))
     make_workspace(*args, newest=Checkpoint(1, tree_of(loop.store, commit), commit))
     assert (loop.ws / "a.txt").read_text() == "2\n"
 

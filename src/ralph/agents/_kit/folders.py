@@ -60,17 +60,3 @@ def place(folder: Folder, environ: Mapping[str, str]) -> tuple[str, bool]:
         return os.path.normpath(os.path.join(moved, folder.below_variable)), True
     home = environ.get("HOME", "")
     return (os.path.normpath(os.path.join(home, folder.below_home)) if home else ""), False
-
-
-def describe_copied(folder: Folder) -> tuple[str, ...]:
-    """What is copied in, in words."""
-    parts = {**folder.parts, **folder.beside}
-    whole = [*folder.files, *(login.file for login in folder.logins if not login.keys)]
-    some = [f"{file} ({', '.join(keys)})" for file, keys in parts.items()]
-    some += [f"{login.file} ({', '.join(login.keys)})" for login in folder.logins if login.keys]
-    return tuple(sorted({*whole, *some}))
-
-
-def describe_returned(folder: Folder) -> tuple[str, ...]:
-    """What may go back, in words."""
-    return tuple(f"{login.file}: {', '.join((*login.tokens, login.when))}" for login in folder.logins)

@@ -16,6 +16,7 @@ import msgspec
 from ralph.core.model.verdict import Checkpoint
 from ralph.errors import Bug, UserError
 from ralph.shell.files.safe_tree import open_way, remove_tree
+from ralph.shell.files.write_whole import write_whole
 from ralph.shell.git.checkout import Submodule, find_modules, hash_files, update_checkout
 from ralph.shell.git.project import Project, object_mounts, user_call
 from ralph.shell.git.refs import RefChange, loop_ref, move_refs, read_refs
@@ -88,19 +89,19 @@ def make_workspace(
         if found.startswith(os.fsencode(f"{base_commit}\n{path}\n")) and os.path.isdir(path):
             if found != mark:
                 _name_objects(workspace)
-                _write_mark(made, mark)
+                write_whole(made, mark)
             return workspace
         refuse_unknown_objects(store, base_commit)
         refuse_lfs(store, base_tree)
-        remove_tree(path)
-        remove_tree(workspace.index)
+        for old in (made, path, workspace.index):  # the mark first: half of a new one is none
+            remove_tree(old)
         os.makedirs(path, mode=0o700)
         update_checkout(store, path, workspace.index, base_tree, modules=workspace.modules)
         _settle_line_ends(workspace)
         write_workspace_git(workspace, base_commit)
         if newest is not None and newest.tree != base_tree:
             restore_workspace(workspace, newest.tree, newest.commit)
-        _write_mark(made, mark)
+        write_whole(made, mark)
     except OSError as broken:
         raise disk_error(broken, path) from broken
     return workspace
@@ -121,13 +122,6 @@ def _read(path: str) -> bytes:
             return file.read()
     except FileNotFoundError:
         return b""
-
-
-def _write_mark(path: str, mark: bytes) -> None:
-    """Whole or not at all: without it the work that the workspace holds would be made anew."""
-    with open(path + ".new", "wb") as file:
-        file.write(mark)
-    os.replace(path + ".new", path)
 
 
 def _name_objects(workspace: Workspace) -> None:
