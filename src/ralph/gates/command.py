@@ -31,6 +31,8 @@ _BUILTINS = word_set(
     "ulimit umask unalias unset until wait while"
 )
 _OPERATORS = frozenset("|&;()<>\n")
+_DOCUMENT = re.compile(r"""<<-?[ \t]*(['"]?)(?P<end>\w+)\1""")
+_SHELL = re.compile(r"(?<![\w.-])(?:ba|z|da|k)?sh(?![\w./-])")
 
 
 def _scan(text: str) -> Iterator[tuple[int, str, str]]:
@@ -82,7 +84,22 @@ def simple_commands(run: str) -> list[list[str]]:
 
 def written_files(run: str) -> list[str]:
     """Where a shell text sends output: what stands behind each `>`, `>>` and `>|`."""
-    return [file for sign, file in itertools.pairwise(_words(run)) if sign in (">", ">>", ">|", "&>", "&>>")]
+    signs = (">", ">>", ">|", "&>", "&>>", ">&")
+    return [file for sign, file in itertools.pairwise(_words(run)) if sign in signs]
+
+
+def without_documents(run: str) -> str:
+    """A shell text without the bodies of its here-documents, but for those that a shell is to run."""
+    lines, kept, end = run.split("\n"), [], ""
+    ends = {line.lstrip("\t") for line in lines}
+    for line in lines:
+        if end:
+            end = "" if line.lstrip("\t") == end else end
+            continue
+        kept.append(line)
+        found = None if _SHELL.search(line) else _DOCUMENT.search(line)
+        end = found["end"] if found and found["end"] in ends else ""
+    return "\n".join(kept)
 
 
 def _words(run: str) -> list[str]:

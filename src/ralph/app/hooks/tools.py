@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ralph.core.model.order import Order
-from ralph.gates.command import simple_commands, word_set, written_files
+from ralph.gates.command import simple_commands, without_documents, word_set, written_files
 from ralph.gates.judging_paths import matches
 
 _ALWAYS = (".git/**", "ralph.toml", ".ralph/**")
@@ -22,6 +22,7 @@ _WRAPPERS = word_set(
     "sudo env command nohup time exec xargs nice builtin if then else elif while until do ! {"
 )
 _WRITERS = word_set("tee truncate touch mv cp ln install dd")
+_IN_PLACE = re.compile(r"-[nErszpalw0]*i|--in-place")
 _SERVERS = {
     "py": ("pyright-langserver", "basedpyright-langserver", "pylsp", "ty", "ruff"),
     "ts": ("typescript-language-server", "vtsls"),
@@ -90,10 +91,11 @@ def _protected_by(path: str, order: Order, cwd: str) -> str:
 
 
 def _why_destructive(command: str, order: Order, cwd: str) -> str:
-    for path in written_files(command[:20_000]):
+    command = without_documents(command[:20_000])
+    for path in written_files(command):
         if rule := _protected_by(path, order, cwd):
             return f"'{path[:200]}' is protected while Ralph judges this session ({rule})"
-    for words in map(_unwrap, simple_commands(command[:20_000])):
+    for words in map(_unwrap, simple_commands(command)):
         if not words:
             continue
         program, rest = os.path.basename(words[0]), words[1:]
@@ -105,12 +107,14 @@ def _why_destructive(command: str, order: Order, cwd: str) -> str:
         why = _why_git(rest) if program == "git" else ""
         if program in ("rm", "rmdir", "shred"):
             why = _why_rm(rest, order, cwd)
-        elif program in _WRITERS or (program in ("sed", "perl") and any(one[:2] == "-i" for one in rest)):
+        elif program in _WRITERS or (program in ("sed", "perl") and any(map(_IN_PLACE.match, rest))):
             named = rest[-1:] if program in ("cp", "ln", "install") else rest
-            edits = any(_protected_by(one, order, cwd) for one in named)
+            named = [one[3:] for one in rest if one.startswith("of=")] if program == "dd" else named
+            edits = any(_protected_by(f"{one}{below}", order, cwd) for one in named for below in ("", "/x"))
             why = "would edit what is protected while Ralph judges this session" if edits else ""
         if why:
-            return f"`{' '.join(words)[:120]}` {why}: edit instead, or ask the user"
+            step = "ask the user" if "protected" in why else "edit instead, or ask the user"
+            return f"`{' '.join(words)[:120]}` {why}: {step}"
     return ""
 
 
