@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 MODULE, FUNCTION = 400, 60
-ALL = 90_795
+ALL = 90_806
 
 
 def too_large(path: Path) -> list[str]:

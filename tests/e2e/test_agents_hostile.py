@@ -69,9 +69,9 @@ def test_kills_its_parent(place, sandbox):
     done = place.loop(agent("kills_parent"), "--sandbox", sandbox)
     if sandbox == "auto":
         place.expect(done, "verified", 0, 1)
-    else:  # the keeper is dead, and with it the call before it changed anything: three faults are broken
-        place.expect(done, "broken", 4, 3, says="3 faults in a row")
-        assert [event.ended for event in done.all(e.AgentEnded)] == ["keeper-lost"] * 3
+    else:  # the keeper is dead, and with it the call before it changed anything: five of them are broken
+        place.expect(done, "broken", 4, 5, says="5 faults in a row")
+        assert [event.ended for event in done.all(e.AgentEnded)] == ["keeper-lost"] * 5
 
 
 def test_kills_the_runner(place):

@@ -7,7 +7,7 @@ from builders import BASE, Row
 from law_machine import ABORTING, CALLING, READY, SNAP, done, fault, pause
 from msgspec.structs import replace
 
-from ralph.core.decide.failover import FAULT_CAP, LIMIT_CAP
+from ralph.core.decide.failover import CUT_CAP, FAULT_CAP, LIMIT_CAP
 from ralph.core.decide.machine import decide
 from ralph.core.model import actions
 from ralph.core.model import actions as model_actions
@@ -68,12 +68,12 @@ ROWS = [
     ),
     Row(
         "interrupted again and again under one runner, with nobody asking, ends it",
-        fault("interrupted").with_agents(cut_in_row=LIMIT_CAP - 1),
+        fault("interrupted").with_agents(cut_in_row=CUT_CAP - 1),
         NOTHING,
         {
             **REFUND,
-            "agents.cut_in_row": LIMIT_CAP,
-            "todo": done("broken", f"{LIMIT_CAP} faults in a row, the last: busy"),
+            "agents.cut_in_row": CUT_CAP,
+            "todo": done("broken", f"{CUT_CAP} faults in a row, the last: busy"),
         },
     ),
     Row(

@@ -13,7 +13,7 @@ from typing import NoReturn
 from msgspec.structs import replace
 
 from ralph.core.decide import after_judging, failover
-from ralph.core.decide.failover import FAULT_CAP, HEALED_BY_TIME, LIMIT_CAP
+from ralph.core.decide.failover import CUT_CAP, FAULT_CAP, HEALED_BY_TIME, LIMIT_CAP
 from ralph.core.decide.stuck import apply
 from ralph.core.model.actions import Finish, RunGates, RunGuards
 from ralph.core.model.agent import Fault
@@ -50,8 +50,9 @@ def after_fault(loop: Loop, fault: Fault) -> Loop:
         return after_judging.finish(loop, Finish("broken", f"the agent cannot be started: {fault.message}"))
     loop = _count_fault(loop, fault)
     agents = loop.agents
-    if agents.faults_in_row >= FAULT_CAP or max(agents.outages_in_row, agents.cut_in_row) >= LIMIT_CAP:
-        count = max(agents.faults_in_row, agents.outages_in_row, agents.cut_in_row)
+    in_row = (agents.faults_in_row, agents.outages_in_row, agents.cut_in_row)
+    if any(count >= cap for count, cap in zip(in_row, (FAULT_CAP, LIMIT_CAP, CUT_CAP), strict=True)):
+        count = max(in_row)
         # An agent that is at work for as long as it may is no broken one: it does not get anywhere.
         outcome: Outcome = "stalled" if fault.kind in USED_UP and loop.rules > 3 else "broken"
         return after_judging.finish(

@@ -22,6 +22,7 @@ from ralph.core.model.team.terms import Role
 BEFORE_WORK: tuple[Role, ...] = ("planner", "tester")  # of a team
 HOUR = 3600.0
 FAULT_CAP = 3  # in a row: the machinery is broken
+CUT_CAP = 5  # calls in a row that something killed under one runner: each of them was paid for
 LIMIT_CAP = 10  # in a row without one call that worked, of what only time can heal
 HEALED_BY_TIME = frozenset({"limit", "overload", "server", "network"})
 NEVER = math.inf
