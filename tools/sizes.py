@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 MODULE, FUNCTION = 400, 60
-ALL = 90_806
+ALL = 90_825
 
 
 def too_large(path: Path) -> list[str]:

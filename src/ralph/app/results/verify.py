@@ -16,6 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ralph.app.results.confirm_gates import ProofCheck, Signed, VerifyCase, VerifyRequest, run_again
+from ralph.clock import SystemClock
 from ralph.core.attestation.redact import gate_entry
 from ralph.core.attestation.statement import StatedVerdict, Statement
 from ralph.shell.attestation import bundle, bundle_source, find, make, trust
@@ -26,7 +27,7 @@ from ralph.shell.attestation.rerun import evidence_trouble
 from ralph.shell.git.project import Project
 from ralph.shell.journal.entries import Record
 from ralph.shell.ports import Attention
-from ralph.shell.state.directory import open_state, state_dir
+from ralph.shell.state.directory import State, open_state, state_dir
 
 __all__ = ["Outcome", "ProofCheck", "VerifyRequest", "outcome_json", "verify"]
 
@@ -64,6 +65,9 @@ def outcome_json(outcome: Outcome, target: str) -> dict[str, Any]:
     }
 
 
+SIGNING_SECONDS = 10.0
+
+
 class _Choice(msgspec.Struct, frozen=True):
     """Of several envelopes, the one that counts, or the first with what speaks against it."""
 
@@ -93,9 +97,11 @@ def _verify_once(
     request: VerifyRequest, env: Mapping[str, str], told: Callable[[ProofCheck], None], attend: Attention
 ) -> Outcome:
     state = open_state(state_dir(env), create=False)
-    found = find.find_proof(
-        request.target, request.proof, state=state, cwd=request.cwd, scratch=request.scratch
-    )
+    found = _find(request, state)
+    clock = SystemClock()
+    while not found.candidates and _is_in_the_making(found, clock.now()):
+        clock.sleep(0.1)
+        found = _find(request, state)
     case = VerifyCase(request, env, state, found, attend)
     choice = _choose(case)
     made: list[ProofCheck] = []
@@ -105,6 +111,19 @@ def _verify_once(
         if check.state in ("fail", "ask"):
             break
     return Outcome(found, choice.sealed, tuple(made))
+
+
+def _find(request: VerifyRequest, state: State) -> FoundProof:
+    return find.find_proof(
+        request.target, request.proof, state=state, cwd=request.cwd, scratch=request.scratch
+    )
+
+
+def _is_in_the_making(found: FoundProof, now: float) -> bool:
+    """The runner signs after the loop's last fact: who asks right then waits for it."""
+    if found.record is None or found.record.loop.outcome not in ("verified", "unproven"):
+        return False
+    return 0 <= now - found.record.entries[-1].row.at / 1000 < SIGNING_SECONDS
 
 
 def _checks(case: VerifyCase, choice: _Choice) -> Iterator[ProofCheck]:
