@@ -38,6 +38,7 @@ test: setup system agents
 
 # Everything: whole matrices and crash points, other examples, all fake greens and the benches. For a night.
 soak: setup system agents
+	@tools/system.sh bindfs:bindfs
 	@$(BIN)/pytest -n 2 --dist worksteal --hypothesis-profile search -m "not agents" tests
 	@$(BIN)/python bench/fakegreen/run.py
 	@$(BIN)/python bench/run.py

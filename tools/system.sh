@@ -1,11 +1,11 @@
 #!/bin/sh
-# What the tests need from the system. Installed when root; else said loudly, and the tests that need it fail.
+# What the tests need from the system, and further COMMAND:PACKAGE pairs. Installed when root; else said loudly, and the tests that need it fail.
 set -eu
 missing=""
 # Where every user finds them: a cargo in root's home is none for anybody else.
 [ "$(id -u)" = 0 ] && PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 for pair in bwrap:bubblewrap git:git strace:strace node:nodejs tmux:tmux chromium:chromium zsh:zsh fish:fish \
-    groff:groff-base go:golang-go cargo:cargo javac:default-jdk-headless mvn:maven; do
+    groff:groff-base go:golang-go cargo:cargo javac:default-jdk-headless mvn:maven "$@"; do
     command -v "${pair%%:*}" >/dev/null 2>&1 || missing="$missing ${pair##*:}"
 done
 # Maven's plugins as Debian packages: its own download would need the network inside a gate's box.

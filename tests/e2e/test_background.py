@@ -186,7 +186,8 @@ def test_the_fifth_waits_or_is_told_who_is_at_work(world, ordered):
     ends = [
         world.record(name).entries[-1].row.at for name in ("first-00000000", "high-00000000", "low-00000000")
     ]
-    assert ends == sorted(ends) or not ordered  # once the low one of two came first: not yet explained
+    if ordered:  # once in three runs on a busy machine the low one of two came first
+        assert ends == sorted(ends)
     world.over()
 
 

@@ -16,7 +16,6 @@ from kit import CHECK, TASK, agent, ralph_argv
 pytestmark = pytest.mark.slow
 WORDS = ("loop", TASK, "--check", CHECK, "--display", "plain", "--confirm", "1")
 GO = ("--agent-cmd", f"echo waiting; while ! test -e go; do sleep 0.1; done; {agent('honest_steps', 1)}")
-BINDFS = shutil.which("bindfs")
 READ_ONLY_HOME = 'mount --bind "$HOME" "$HOME" && mount -o remount,ro,bind "$HOME" "$HOME" && '
 FULL_TMP = 'mount -t tmpfs -o size=64k none "$TMPDIR" && ! head -c 99999 /dev/zero >"$TMPDIR"/x 2>&1 && '
 
@@ -91,7 +90,6 @@ def test_a_folder_that_takes_nothing(place, line, state, code, says):
 
 
 @pytest.mark.soak
-@pytest.mark.skipif(BINDFS is None, reason="bindfs is not installed")
 @pytest.mark.parametrize("where", ["repo", "state"])
 def test_a_file_system_of_a_program_serves_until_it_dies(place, where):
     """A repository or a state directory on FUSE is one like others; when its server is killed in the middle,
@@ -124,7 +122,9 @@ def test_a_file_system_of_a_program_serves_until_it_dies(place, where):
 
 
 def serve(behind, top):
-    server = subprocess.Popen([str(BINDFS), "-f", str(behind), str(top)])
+    bindfs = shutil.which("bindfs")
+    assert bindfs, "make soak installs it for root; else: apt install bindfs"
+    server = subprocess.Popen([bindfs, "-f", str(behind), str(top)])
     while not os.path.ismount(top):
         assert server.poll() is None
     return server
