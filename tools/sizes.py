@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 MODULE, FUNCTION = 400, 60
-ALL = 90_825
+ALL = 90_854
 
 
 def too_large(path: Path) -> list[str]:

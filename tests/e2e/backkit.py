@@ -190,13 +190,18 @@ class Back(World):
         time.sleep(seconds)
         path.unlink(missing_ok=True)
 
-    def reboot(self) -> None:
-        """Everything is gone at once, and the machine that comes up has another boot id."""
+    def reboot(self, *, box: bool = True) -> None:
+        """Everything is gone at once, and the machine that comes up has another boot id; without `box` no
+        sandbox holds there.
+        """
         self.kill_all()
         self.boots += 1
         own = self.top / f"boot-{self.boots}"
         own.write_text(f"{self.boots:08d}-0000-0000-0000-000000000000\n")
-        script = f"mount --bind '{own}' {BOOT_ID} && exec \"$@\""
+        # Where a part of /proc is covered, no box gets a /proc of its own, unless a whole one is mounted too.
+        (self.top / "proc").mkdir(exist_ok=True)
+        whole = f"mount -t proc proc '{self.top}/proc'" if box else "true"
+        script = f"{whole} && mount --bind '{own}' {BOOT_ID} && exec \"$@\""
         argv = ["unshare", "-m", "sh", "-c", script, "sh", *ralph_argv(), "worker", "start"]
         subprocess.run(argv, env=self.env(), check=True, stdout=subprocess.DEVNULL, timeout=60)
 

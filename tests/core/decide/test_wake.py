@@ -7,7 +7,16 @@ import pytest
 
 from ralph.core.decide.failover import FAULT_CAP
 from ralph.core.decide.machine import decide
-from ralph.core.decide.stints.wake import KEY_SECONDS, LEAVE, OLD_SECONDS, Standing, Wake, in_order, wake
+from ralph.core.decide.stints.wake import (
+    KEY_SECONDS,
+    LEAVE,
+    OLD_SECONDS,
+    Standing,
+    Wake,
+    in_order,
+    lost_box,
+    wake,
+)
 from ralph.core.model import events as e
 from ralph.core.model.loop import HostState
 from ralph.core.model.outcome import PHASES
@@ -27,7 +36,7 @@ ROWS = [
     ("a crashed one is taken up", standing("working"), "start"),
     ("one that waits for a limit too", standing("waiting"), "start"),
     ("a queued one", standing("queued", ago=0.0, queued_at=NOW - 6), "start"),
-    ("not before its starter's own runner", standing("queued", queued_at=NOW - 4), "leave"),
+    ("not before its starter's own runner", standing("queued", queued_at=NOW - 4), "wait"),
     ("a queued one, however long it has waited", standing("queued", ago=9 * OLD_SECONDS), "start"),
     ("what a person paused stays paused", standing("paused"), "leave"),
     ("what one of Ralph's rules paused too", standing("paused", by="limit"), "leave"),
@@ -103,3 +112,22 @@ def test_places_go_to_crashed_loops_then_by_priority_then_by_age() -> None:
         standing("working", loop="crashed"),
     ]
     assert [one.loop for one in in_order(loops)] == ["crashed", "urgent", "early", "late", "some day"]
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "hosted", "lost"),
+    [
+        ("S3", "S0", True, True),
+        ("S2", "S0", True, True),
+        ("S3", "S2", True, False),
+        ("S0", "S0", True, False),
+        ("", "S0", True, False),
+        ("S3", "S0", False, False),
+    ],
+)
+def test_a_lost_sandbox_stops_only_what_nobody_looks_at(
+    before: str, now: str, hosted: bool, lost: bool
+) -> None:
+    """A loop that was boxed is not, and no terminal shows it."""
+    opening = e.StintStarted(pid=1, host="h", version="1", protection=now, hosted=hosted)
+    assert bool(lost_box(before, opening)) == lost

@@ -83,7 +83,7 @@ class World:
 
     def work(self, seconds: float) -> None:
         until = self.clock.monotonic() + seconds
-        Supervisor(
+        worker = Supervisor(
             self.root,
             self.env,
             self.clock,
@@ -91,7 +91,9 @@ class World:
             stopping=lambda: self.clock.monotonic() > until,
             tell=self.tell,
             leave_paused=self.leave_paused,
-        ).run()
+        )
+        worker.run()
+        worker._reap()
 
     def leave_paused(self, loop: str, why: str) -> None:
         env = {**self.env, "RALPH_STATE_DIR": self.root}
@@ -180,3 +182,19 @@ def test_queueing_a_begun_loop_again_is_no_progress(world: World) -> None:
         with read_journal(world.root) as reader:
             found.append(progress_of(STREAM, reader))
     assert found[0] == found[1] != found[2]
+
+
+def test_a_loop_that_found_its_place_still_taken_is_not_overtaken(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Turned away, it tries again before those behind it, once: one that is never let in holds nobody up."""
+    busy = tmp_path / "busy"
+    busy.write_text("#!/bin/sh\nexit 5\n")
+    busy.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(busy))
+    for name, priority in (("low", "low"), ("high", "high")):
+        world.queue(name, "/nowhere", e.LoopQueued(at=3.0, priority=priority, most=1))
+    world.work(15.0)
+    started = [line.split(":")[0] for line in world.told if "started pid" in line]
+    assert started[:2] == ["high", "high"]
+    assert "low" in started

@@ -12,6 +12,7 @@ from contextlib import closing, suppress
 from typing import Protocol
 
 from ralph.clock import Clock
+from ralph.core.decide.stints.wake import lost_box
 from ralph.core.model import actions
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
@@ -53,9 +54,11 @@ class Runner:
         """Perform what is owed until nothing is: the loop is paused or ended then."""
         scribe = self._scribe
         if scribe.loop.todo or scribe.loop.phase == "queued":
-            opening = self._hands.opening()
+            opening, before = self._hands.opening(), scribe.loop.work.protection
             scribe.append(opening)
             self._watcher.begin(scribe.loop, opening.words)
+            if lost := lost_box(before, opening):
+                scribe.append(e.PauseAsked(reason=lost, now=True, by="limit"))
         while scribe.loop.todo:
             self._attend_now()
             if not scribe.loop.todo:

@@ -66,6 +66,9 @@ class Supervisor:
         self._backlogs = BacklogHost(root, env, clock, tell)
         # Runners that took nothing up, by the loop's newest row: how many, and when the next may try.
         self._failed: dict[tuple[str, int], tuple[int, float]] = {}
+        # Loops whose place was not free yet, such as one whose last holder was still on its way out: theirs
+        # is kept until the next try. Only once, so that one that is never let in holds nobody up.
+        self._turned_away: set[str] = set()
 
     def run(self, linger: float | None = None) -> None:
         """Until told to stop; with `linger`, until nothing has been in the background for so long."""
@@ -119,9 +122,12 @@ class Supervisor:
             return
         failures, not_before = self._failed.get((one.loop, row.seq), (0, 0.0))
         if self._clock.monotonic() < not_before:
+            at_work[row.repo] += one.loop in self._turned_away
             return
         todo = wake(one, self._clock.now(), self._env.keys())
-        if failures >= FAULT_CAP and todo.what in ("start", "resume"):
+        if todo.what == "wait":
+            at_work[row.repo] += 1
+        elif failures >= FAULT_CAP and todo.what in ("start", "resume"):
             if one.phase in AT_WORK and one.stopped_by == "limit":
                 self._put_off(one.loop, row.seq)  # its pause was asked for: asking again is no help
                 return
@@ -166,6 +172,10 @@ class Supervisor:
         """As long as it stands there: after a while, or never if it cannot even come to its pause."""
         count = self._failed.get((loop, seq), (0, 0.0))[0] + failed
         wait = LOCKS_SECONDS * 2**count if count <= FAULT_CAP else float("inf")
+        if not failed and (loop, seq) not in self._failed:
+            self._turned_away.add(loop)
+        else:
+            self._turned_away.discard(loop)
         self._failed[loop, seq] = (count, self._clock.monotonic() + wait)
 
     def _stop(self, loop: str, why: str) -> None:

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 from msgspec import Struct
 
 from ralph.core.decide.failover import FAULT_CAP
+from ralph.core.model.events import StintStarted
 from ralph.core.model.loop import HostState
 from ralph.core.model.outcome import PRIORITIES, Stopper
 
@@ -22,6 +23,7 @@ PATIENCE_SECONDS = (1.0, 2.0, 10.0)  # since the last sign of life, before the f
 # that one has the key, it has long enough to come up on a busy machine.
 QUEUE_SECONDS, KEY_SECONDS = 5.0, 60.0
 AT_WORK: frozenset[str] = frozenset({"new", "baseline", "working", "judging", "waiting"})
+NO_BOX = "S0"
 PASSES: frozenset[Stopper] = frozenset({"signal", "machine"})  # what stopped it may be over
 
 
@@ -36,9 +38,11 @@ class Standing(Struct, frozen=True):
 
 
 class Wake(NamedTuple):
-    """start: a runner; resume: the same, after recording that it goes on; stop: record a pause; leave."""
+    """start: a runner; resume: the same, after recording that it goes on; stop: record a pause; leave; wait:
+    leave, but let nobody overtake it.
+    """
 
-    what: Literal["start", "resume", "stop", "leave"]
+    what: Literal["start", "resume", "stop", "leave", "wait"]
     why: str = ""
 
 
@@ -59,11 +63,23 @@ def wake(loop: Standing, now: float, variables: Collection[str]) -> Wake:
     if what == "queued":
         since, patience = loop.host.queued_at, KEY_SECONDS if missing else QUEUE_SECONDS
     if 0 <= now - since < patience:  # less than nothing: a clock was set back, and nobody waits for that
-        return LEAVE
+        return Wake("wait") if what == "queued" and not missing else LEAVE
     if missing:
         why = f"the agent's key was in {missing}, which is not set here: set it and resume the loop"
         return Wake("stop", why)
     return Wake("resume" if what == "paused" else "start")
+
+
+def lost_box(before: str, opening: StintStarted) -> str:
+    """Why a loop that nobody looks at does not go on: now it would have the user's own rights.
+
+    Whoever resumes it has been told.
+    """
+    if not opening.hosted or opening.protection != NO_BOX or before in ("", NO_BOX):
+        return ""
+    return (
+        f"its sandbox ({before}) does not hold any more; ralph doctor says why, a resume goes on without it"
+    )
 
 
 def _find_cause(loop: Standing, now: float) -> str:
