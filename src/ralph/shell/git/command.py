@@ -217,7 +217,7 @@ def git_error(done: GitResult, args: Sequence[str | bytes], cwd: str) -> RalphEr
     )
 
 
-def folder_gone_error(path: str) -> SetupError:
+def _folder_gone_error(path: str) -> SetupError:
     return SetupError(
         f"the folder '{path}' is gone",
         code="E-FOLDER-GONE",
@@ -227,12 +227,22 @@ def folder_gone_error(path: str) -> SetupError:
     )
 
 
+def refuse_dead_folder(path: str, top: str) -> None:
+    """Git calls a folder that does not answer "not a git repository"; asked directly, it says why."""
+    try:
+        os.scandir(path).close()
+    except OSError as broken:
+        lacks = machine_error(broken, top)
+        if lacks is not None or not os.path.isdir(path):
+            raise (lacks or _folder_gone_error(top)) from broken
+
+
 def _os_trouble(broken: OSError, binary: str, cwd: str) -> RalphError:
     lacks = machine_error(broken, cwd)
     if lacks is not None:
         return lacks
     if not os.path.isdir(cwd):
-        return folder_gone_error(cwd)
+        return _folder_gone_error(cwd)
     return SetupError(
         f"git could not be started in '{cwd}'", code="E-GIT", at=binary, why=str(broken), next="ralph doctor"
     )

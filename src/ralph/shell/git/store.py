@@ -15,7 +15,7 @@ import msgspec
 
 from ralph.errors import SetupError, machine_error
 from ralph.shell.git.child import GitResult
-from ralph.shell.git.command import folder_gone_error, git_error, run_git, scrubbed_env
+from ralph.shell.git.command import git_error, refuse_dead_folder, run_git, scrubbed_env
 from ralph.shell.git.leftovers import sole_user
 from ralph.shell.git.project import Project
 
@@ -179,8 +179,8 @@ def private_call(
             raise disk_error(broken, index or store.dir) from broken
         cwd, git = work_tree or store.dir, store.project.git
         done = run_git(git, args, env=env, cwd=cwd, stdin=stdin, ok=None, limit=limit, hold=hold)
-    if done.code and not os.path.isdir(store.project.common_dir):  # git would name the private directory
-        raise folder_gone_error(store.project.top)
+    if done.code:
+        refuse_dead_folder(store.project.common_dir, store.project.top)
     if ok is not None and done.code not in ok:
         raise git_error(done, args, cwd)
     return done
