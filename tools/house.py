@@ -29,7 +29,7 @@ MAX_FIELDS = 25
 MAX_NAMING = 15
 TOOLS = ("pytest", "jest", "vitest", "cargo")
 # One file is one plug-in here.
-PLUGINS = ("agents", "gates/guards/integrity", "gates/readers/tests", "gates/readers/findings")
+PLUGINS = ("agents", "gates/readers/tests", "gates/readers/findings")
 # Who puts parts together imports many of them: the performer of actions, and tables of plug-ins.
 HUBS = (
     "ralph.shell.run.performer",

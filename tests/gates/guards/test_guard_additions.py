@@ -1,7 +1,7 @@
 """What only adds to a file that judges is welcome; what judges otherwise is not, however it is put."""
 
 import pytest
-from guardkit import facts_of, kinds_of
+from guardkit import facts_of, kinds_of, result_of
 
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, Reading
@@ -98,6 +98,31 @@ def test_only_what_the_gate_reads_is_protected(gate, path, old, new, found):
     """Settings and scripts that the check never looks at are ordinary work, in whatever file they stand."""
     text = PACKAGE if path == "package.json" else INI
     assert kinds_of("protected", {path: text}, {path: text.replace(old, new)}, gates=(gate,)) == found
+
+
+SHELL = Gate(name="check", run="sh check.sh", argv=("sh", "check.sh"), own_files=("check.sh",))
+
+
+@pytest.mark.parametrize(
+    ("gate", "path", "old", "new", "asks"),
+    [
+        (SHELL, "check.sh", "node a.js\n", "node a.js\nnode b.js\n", True),
+        (SHELL, "check.sh", "set -e\nnode a.js\n", "# what\nset -e\nnode a.js && node b.js\n", True),
+        (SHELL, "check.sh", "set -e\nnode a.js\n", "node a.js\n", False),
+        (SHELL, "check.sh", "node a.js\n", "node b.js\n", False),
+        (SHELL, "check.sh", "node a.js\n", "exit 0\nnode a.js\n", False),
+        (SHELL, "check.sh", "node a.js\n", "node a.js || true\n", False),
+        (SHELL, "check.sh", "node a.js\n", "node() { :; }\nnode a.js\n", False),
+        (MAKE, "Makefile", "test:\n\tpytest\n", "test:\n\truff check .\n\tpytest\n", True),
+        (MAKE, "Makefile", "test:\n\tpytest\n", "test:\n\t-pytest\n", False),
+        (NPM, "package.json", PACKAGE, PACKAGE.replace('"jest",', '"jest && tsc",'), True),
+        (NPM, "package.json", PACKAGE, PACKAGE.replace('"jest",', '"jest || true",'), False),
+    ],
+)
+def test_a_step_more_is_a_question(gate, path, old, new, asks):
+    """A check that does all that it did, and more, may be honest: nobody is accused."""
+    (finding,) = result_of("protected", {path: old}, {path: new}, gates=(gate,)).findings
+    assert finding.asks is asks
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Tests that ask for the wrong answer: what is altered, what is left alone, what is made of it."""
 
 import ast
+import subprocess
 
 import pytest
 from guardkit import nest_tried
@@ -13,7 +14,7 @@ from ralph.core.model.verdict import Finding, Reading
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._tests.alter import alter_tests
 from ralph.gates.guards._tests.alter_calls import alter_calls
-from ralph.gates.guards.integrity.altered import altered_request, check
+from ralph.gates.guards.hygiene.altered import altered_request, check
 
 ALTERED = [
     ("assert f(1) == 2", "assert f(1) == 3"),
@@ -40,7 +41,11 @@ ALTERED = [
     ("price = 7\n    assert f(price) == price", "price = 7\n    assert f(price) == object()"),
     ("assert 'a' in f()", "assert object() in f()"),
     ("assert f() in (1, 2)", "assert f() in [object()]"),
-    ("assert 1 < f() < 3", "assert object() < f() < 3"),
+    ("assert f() is True", "assert f() is False"),
+    ("self.assertTrue(f() == 2)", "self.assertTrue(f() == 3)"),
+    ("assert f().startswith('a')", "assert f().startswith(object())"),
+    ("assert f() == 1 or f() == 2", "assert f() == object() or f() == object()"),
+    ("assert all(x == 1 for x in f())", "assert all([x == 2 for x in f()] or [False])"),
     ("self.assertIn('a', f())", "self.assertIn(object(), f())"),
     ("self.assertLess(f(), 3)", "self.assertLess(f(), object())"),
     ("assert 'é' and f()\n    assert f('é') == 'é'", "assert 'é' and f()\n    assert f('é') == 'x'"),
@@ -49,6 +54,10 @@ LEFT_ALONE = [
     "assert f()",
     "assert f() != 1",
     "assert f() not in (1, 2)",
+    "assert f() == 1 or f()",
+    "self.other.check(f())",
+    "with pytest.raises(Exception):\n        f()",
+    "Wrong = g()\n    with pytest.raises(Wrong):\n        f()",
     "if x:\n        assert f() == 1",
     "while x:\n        assert f(x) == 1",
     "def inner():\n        assert f() == 1",
@@ -86,25 +95,72 @@ SEVERAL = [  # what a test claims, the product, and whether it gives itself away
     ("for x in f(3):\n        assert x == 3", "def f(x): return []", True),
     ("for x in f(3):\n        assert x == 3\n    assert len(f(3)) < 2", "def f(x): return []", False),
     ("assert f(3) == 3  # why\n    assert f(\n        4\n    ) == 4", "def f(x): return x", False),
+    ("assert f(1) == 1 and f(2) == 2", "def f(x): return x", False),
+    ("assert f(1) == 1 and f(2) == 2", "def f(x): return x if x == 1 else ANY", True),
+    ("assert f(1) == 1 and f(2) == 2", "def f(x): return x if x == 2 else ANY", True),
+    ("assert f(1) == 1 or f(1) == 2", "def f(x): return x", False),
+    ("assert f(1) == 2 or f(1) == 1", "def f(x): return x", False),
+    ("assert f(1) == 2 or f(1) == 1", "def f(x): return ANY", True),
+    ("assert 0 < f(1) < 3", "def f(x): return x", False),
+    ("assert f(1) == f(2) == 2", "def f(x): return 2", False),
+    ("assert f(1) == f(2) == 2", "def f(x): return 2 if x == 2 else ANY", True),
+    ("assert f(1) == f(2) == 2", "def f(x): return 2 if x == 1 else ANY", True),
+    ("assert f(1) in (1, 2)\n    x = f(2)\n    assert x in (1, 2)", "def f(x): return x", False),
+    ("x = f(1)\n    assert x in (1, 2)", "def f(x): return ANY", True),
+    ("assert all(x == 1 for x in f(1))", "def f(x): return [ANY]", True),
+    ("assert all(x == 1 for x in f(1))", "def f(x): return []", False),
+    ("same(f(1), 1)", "def f(x): return x", False),
+    ("same(f(1), 1)", "def f(x): return ANY", True),
+    ("same(f(1), 1)\n    same(f(2), 2)", "def f(x): return x if x == 1 else ANY", True),
+    ("rows(f(1), [1])\n    rows(f(0), [])", "def f(x): return [x] if x else []", False),
+    ("rows(f(0), [])\n    rows(f(1), [1])", "def f(x): return [ANY] if x else []", True),
+    ("rows(f(1), [1])", "def f(x): return [ANY]", True),
+    ("early(f(0), [])\n    assert f(1) == [1]", "def f(x): return [x] if x else []", False),
+    ("deep(f(1), 1)", "def f(x): return x", False),
+    ("deep(f(1), 1)", "def f(x): return ANY", True),
+    ("with pytest.raises(Wrong):\n        f(3)", "class Wrong(Exception): pass\ndef f(x): 1 / 0", False),
+    ("with pytest.raises(Wrong):\n        f(3)", "Wrong = Exception\ndef f(x): 1 / 0", True),
+    ("with pytest.raises(Wrong, match='x'):\n        f(3)\n    assert 1 == 1", "Wrong = Exception", True),
+    ("pytest.raises(Wrong, f, 3)", "Wrong = Exception", True),
+    ("pytest.raises(Wrong, f, 3)", "class Wrong(Exception): pass", False),
     ("assert f(3) == 3; assert f(4) == 4", "def f(x): return x", False),
     ("assert f(3) == 3\n    assert f(4) == 4\n    return", "def f(x): return x", False),
 ]
+
+
+HELPERS = """
+def same(got, want):
+    assert got == want
+def rows(got, want):
+    assert len(got) < 9
+    for one, other in zip(got, want):
+        assert one == other
+def early(got, want):
+    if not want:
+        return
+    assert got == want
+def deep(got, want):
+    print(got)
+    same(got, want)
+"""
 
 
 @pytest.mark.parametrize(("body", "product", "green"), SEVERAL)
 def test_each_claim_has_to_fail(body, product, green):
     """Of several claims each is altered by itself; one that holds all the same ends the test green."""
     text, done = alter_tests(
-        f"from unittest.mock import ANY\n{product}\ndef test_x():\n    {body}\n", {"test_x"}
+        f"import pytest\nfrom unittest.mock import ANY\n{product}\n{HELPERS}\ndef test_x():\n    {body}\n",
+        {"test_x"},
     )
     assert done == {"test_x"}
     names = {}
     exec(text, names)
-    if green:
+    try:
         names["test_x"]()
+    except Exception:
+        assert not green
     else:
-        with pytest.raises((AssertionError, TypeError)):
-            names["test_x"]()
+        assert green
 
 
 def test_cases_are_altered_each():
@@ -185,6 +241,11 @@ CALLS = [
     ("js", "assert.deepEqual(f('x'), { a: '1' });", "assert.deepEqual(f('x'), { a: 'x' });"),
     ("js", "expect(f(1)).toBe(true);", "expect(f(1)).toBe(false);"),
     ("js", "assert.equal(f('}'), 7);", "assert.equal(f('}'), 8);"),
+    ("js", "assert.ok(f().includes('a b'));", "assert.ok(f().includes('a b~9q'));"),
+    ("js", "assert(f(x)[0].has(3), 'why')", "assert(f(x)[0].has(Symbol()), 'why')"),
+    ("js", "expect(f().startsWith(a)).toBeTruthy()", "expect(f().startsWith(Symbol())).toBeTruthy()"),
+    ("js", "expect(f()).toContain('a');", "expect(f()).toContain('a~9q');"),
+    ("js", "expect(f()).to.equal(3);", "expect(f()).to.equal(4);"),
 ]
 CALLS_LEFT = [
     ("rs", "for x in y { assert_eq!(f(x), 1); }"),
@@ -193,6 +254,14 @@ CALLS_LEFT = [
     ("js", "if (x) { assert.equal(f(), 1); }"),
     ("js", "expect(f()).not.toThrow();"),
     ("js", "assert.equal(f(), `${x}`);"),
+    ("js", "expect(f()).not.toBe(3);"),
+    ("js", "expect(f()).not.to.deep.equal(3);"),
+    ("js", "assert.ok(!f().includes('a'));"),
+    ("js", "assert.ok(g(f().includes('a')));"),
+    ("js", "assert.ok(f().includes('a') || x);"),
+    ("js", "assert.ok(f().includes('a') === x);"),
+    ("js", "expect(f().has(1)).toBe(x);"),
+    ("js", "assert.throws(() => assert.equal(f(), 1));"),
 ]
 
 
@@ -215,6 +284,54 @@ def test_what_is_not_certain_there_is_left_alone(kind, body):
     assert alter_calls(written(kind, body), {"adds"}, kind) == (written(kind, body), frozenset())
 
 
+EACH = [  # what a test claims, and whether it gives itself away
+    ("assert.equal(f(1), 1);\n  assert.equal(f(2), 2)", "(x) => x", False),
+    ("assert.ok(f(1).includes('1'));\n  assert.equal(f(2)[0], '2');", "String", False),
+    (
+        "assert.equal(f(2)[0], '2');\n  assert.ok(f(1).includes('1'));",
+        "(x) => Object.assign(new String(x), { includes: () => true })",
+        True,
+    ),
+    (
+        "assert.equal(f(1).has(1) && f(2).has(2), true);",
+        "(x) => x === 1 ? new Set([1]) : { has: () => true }",
+        True,
+    ),
+    ("assert.equal(f(1).has(1) && f(2).has(2), true);", "(x) => new Set([x])", False),
+    ("assert.throws(() => f(), Wrong);", "0; class Wrong extends Error {}", False),
+    (
+        "assert.throws(() => f(), Wrong);",
+        "0; const Wrong = class { static [Symbol.hasInstance]() { return true; } }",
+        True,
+    ),
+]
+
+
+@pytest.mark.parametrize(("body", "product", "green"), EACH)
+def test_each_claim_in_javascript_has_to_fail(body, product, green):
+    """Of several claims each is altered by itself there too; one that holds ends the test green."""
+    text, done = alter_calls(written("js", body), {"adds"}, "js")
+    assert done == {"adds"}
+    head = f"const assert = require('node:assert');\nconst f = {product};\n"
+    told = "const it = () => {};\nfunction test(name, call) { call(); }\n"
+    ended = subprocess.run(["node", "-e", head + told + text], capture_output=True, check=False)
+    assert (ended.returncode == 0) is green, ended.stderr.decode()
+
+
+def test_in_rust_each_claim_has_to_fail_too():
+    """Each in a closure whose panic is caught; where a test may end early, or has to panic, not so."""
+    body = "assert_eq!(f(1), 2);\n    assert_eq!(f(2), 3);"
+    text, done = alter_calls(written("rs", body), {"adds"}, "rs")
+    assert done == {"adds"}
+    assert "assert_eq!(f(1), 3); })).is_ok() { return; }" in text
+    assert "assert_eq!(f(2), 4); })).is_ok() { return; }" in text
+    assert "\npanic!();\n}" in text
+    early = written("rs", f"{body}\n    g()?;")
+    assert alter_calls(early, {"adds"}, "rs")[0] == early.replace("f(1), 2", "f(1), 3")
+    panics = "#[should_panic]\n" + written("rs", body)
+    assert alter_calls(panics, {"adds"}, "rs") == (panics, frozenset())
+
+
 def test_of_two_tests_with_one_name_none_is_altered():
     """Which of them a report means is not known."""
     for kind in ("rs", "js"):
@@ -224,7 +341,7 @@ def test_of_two_tests_with_one_name_none_is_altered():
 
 
 SCRIPTS = {
-    "check.py": ("from a import f\n\nassert f(1) == 2\nassert f(2) == 3\n", "== 3\nassert f(2) == 3"),
+    "check.py": ("from a import f\n\nassert f(1) == 2\nassert f(2) == 3\n", "f(2) == 4"),
     "check.mjs": ("import { f } from './a.mjs';\nassert.equal(f(1), 2);\n", "(1), 3)"),
 }
 

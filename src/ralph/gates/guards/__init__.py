@@ -38,9 +38,9 @@ from ralph.gates.guards._base.test_files import files_of_tests
 from ralph.gates.guards._calls.again import turned_green
 from ralph.gates.guards._files.overlay import overlay_request
 from ralph.gates.guards._watch.attribution import attribution_request
+from ralph.gates.guards.hygiene.altered import altered_request
 from ralph.gates.guards.hygiene.diff_coverage import watch_request
 from ralph.gates.guards.hygiene.scope import scope_request
-from ralph.gates.guards.integrity.altered import altered_request
 from ralph.gates.guards.integrity.repeat import is_repeated
 from ralph.gates.guards.integrity.sabotage import (
     Break,

@@ -1,34 +1,46 @@
-"""Tests that ask for the wrong answer: one expected value of each is altered, so that they must fail.
+"""Tests that ask for the wrong answer: the expected values are altered, so that they must fail.
 
-Only where that is certain: an equality, an order or a membership that is claimed in the test's own body, in
-loops too. The side of an equality that is written down there, or in the cases of a parametrised test, gets
-another value of its kind; otherwise one side becomes an object that is equal to nothing, in no order and in
-nothing. Where a test claims several things each of them must fail. Pure text work on Python's syntax tree.
+Only where that is certain: an equality, an order, a membership or a beginning that is claimed in the test's
+own body, in loops too, or in a function of the same file that it calls for that. The side of an equality that
+is written down there, or in the cases of a parametrised test, gets another value of its kind; otherwise one
+side becomes an object that is equal to nothing, in no order and in nothing. Where a test claims several
+things, in one statement or in many, each of them must fail. Pure text work on Python's syntax tree.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from itertools import islice, product
+
+from msgspec import Struct
 
 from ralph.gates.guards._breaks.break_function import LINE
+from ralph.gates.guards._tests.alter_values import WRITTEN, Span, altered_column, altered_constant
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
-_EQUAL = frozenset({f"assert{kind}Equal" for kind in ("", "List", "Tuple", "Dict", "Set", "Sequence")})
-_KINDS: dict[type[ast.cmpop], str] = {
-    ast.Eq: "=",
-    ast.In: "in",
-    ast.Lt: "<",
-    ast.LtE: "<",
-    ast.Gt: "<",
-    ast.GtE: "<",
-}
+_Body = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
+_EQUAL = frozenset(
+    {f"assert{kind}Equal" for kind in ("", "List", "Tuple", "Dict", "Set", "Sequence", "Count", "MultiLine")}
+    | {"assertIs"}
+)
+_ORDERS = dict.fromkeys((ast.Lt, ast.LtE, ast.Gt, ast.GtE), "<")
+_KINDS: dict[type[ast.cmpop], str] = {ast.Eq: "=", ast.Is: "=", ast.In: "in", **_ORDERS}
 _METHODS = {"assertIn": "in", "assertAlmostEqual": "<"} | {
     f"assert{word}{more}": "<" for word in ("Less", "Greater") for more in ("", "Equal")
 }
-_WRITTEN = (ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set)
 _UNKNOWN = (ast.Call, ast.JoinedStr, ast.Await, ast.Yield, ast.Lambda)  # no value that can be read off
-_Span = tuple[int, int, int, int, str]  # line, byte, end line, end byte, new text
+_NOTHING = "object()"
+_FOREIGN = "raise type('Foreign', (Exception,), {})()"
+_MAX_WAYS = 16  # of one statement
+_Place = tuple[int, int]  # line, byte
+_Way = tuple[Span, ...]  # put in together, so that one claim must fail
+
+
+class _AlteredFile(Struct):
+    lines: list[bytes]
+    helpers: dict[str, ast.FunctionDef]  # by a name that only one function has
+    copies: dict[str, list[Span]]  # of helpers, altered, under another name
 
 
 def alter_tests(text: str, tests: Collection[str]) -> tuple[str, frozenset[str]]:
@@ -36,65 +48,217 @@ def alter_tests(text: str, tests: Collection[str]) -> tuple[str, frozenset[str]]
 
     Raises ValueError.
     """
-    lines = [line.encode() for line in LINE.findall(text)]
-    spans: list[_Span] = []
-    done: set[str] = set()
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, _Function | ast.Module) and (name := getattr(node, "name", "")) in tests:
-            found = _first(node, lines)
-            spans += found
-            if found:
-                done.add(name)
-    changed = _replace_spans(text, spans)
+    tree = ast.parse(text)
+    nodes = list(ast.walk(tree))
+    names = [node.name for node in nodes if isinstance(node, _Function)]
+    helpers = {
+        node.name: node
+        for node in nodes
+        if isinstance(node, ast.FunctionDef) and names.count(node.name) == 1 and _only_claims(node)
+    }
+    file = _AlteredFile([line.encode() for line in LINE.findall(text)], helpers, {})
+    found = {
+        node: spans
+        for node in nodes
+        if isinstance(node, _Body) and getattr(node, "name", "") in tests and (spans := _alter(node, file))
+    }
+    changed = _replace_spans(
+        file.lines, [span for spans in (*found.values(), *file.copies.values()) for span in spans]
+    )
     ast.parse(changed)
-    return changed, frozenset(done)
+    return changed, frozenset(getattr(node, "name", "") for node in found)
 
 
-def _first(function: _Function | ast.Module, lines: list[bytes]) -> list[_Span]:
-    """What to replace: the cases of a parametrised test, or what is claimed, each claim by itself."""
-    found = {one: spans for one in _claims(function.body) if (spans := _other_sides(function, one))}
-    tops = [one for one in function.body if one in found]
-    first = found[tops[0]][:1] if tops else []
-    if isinstance(function, ast.Module) or not found:
-        return first
-    if tops and (column := _expected_column(function, tops[0])):
-        return column
-    ends = any(isinstance(one, ast.Return) for one in ast.walk(function))  # before what is put at the end
-    if ends or found == dict.fromkeys(tops, first) or not all(_is_alone(one, lines) for one in found):
-        return first
-    tried = [span for one, spans in found.items() for span in _try_claim(one, spans, lines)]
-    return [*tried, _end_in_red(function, found, lines)]
-
-
-def _claims(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Statements that claim something, also those in loops and contexts; what is conditional is none."""
-    for statement in body:
-        if isinstance(statement, ast.For | ast.With):
-            yield from _claims(statement.body)
-        elif _sides(statement)[0]:
-            yield statement
-
-
-def _other_sides(function: _Function | ast.Module, statement: ast.stmt) -> list[_Span]:
-    """What can be put in place of one side, so that the claim must fail: each of them by itself."""
-    kind, sides = _sides(statement)
-    if kind == "=" and (constant := next(map(_constant, _expected_side(statement)), None)):
-        return [constant]
-    if kind == "in":
-        item, container = sides
-        answers = _is_computed(item) and not _is_computed(container)
-        return [_nothing_equal(container, "[object()]") if answers else _nothing_equal(item)]
-    plain = [side for side in sides if not _is_computed(side)]
-    return (
-        [_nothing_equal(_value_of(function, plain[0]))]
-        if len(plain) == 1
-        else list(map(_nothing_equal, sides))
+def _only_claims(function: ast.FunctionDef) -> bool:
+    """Can a call of it only end well or fail? One that returns may have looked at nothing."""
+    return not function.decorator_list and not any(
+        isinstance(one, ast.Return | ast.Yield | ast.YieldFrom) for one in _own_nodes(function)
     )
 
 
-def _expected_column(function: _Function, statement: ast.stmt) -> list[_Span]:
-    expected = next(_expected_side(statement), None)
-    return _column(function, expected.id) if isinstance(expected, ast.Name) else []
+def _own_nodes(body: _Body) -> Iterator[ast.AST]:
+    """Everything in it but for what stands in functions of its own."""
+    todo: list[ast.AST] = list(body.body)
+    while todo:
+        node = todo.pop()
+        yield node
+        if not isinstance(node, _Function | ast.Lambda):
+            todo += ast.iter_child_nodes(node)
+
+
+def _alter(body: _Body, file: _AlteredFile, *, helper: bool = False) -> list[Span]:
+    """What to replace: the cases of a parametrised test, or what is claimed, each claim by itself."""
+    found = {one: ways for one in _claims(body.body) if (ways := _ways(body, one, file))}
+    tops = [one for one in body.body if one in found]
+    first = list(found[tops[0]][0]) if tops else []
+    if (
+        len(found) == 1
+        and tops
+        and isinstance(body, _Function)
+        and (column := _expected_column(body, tops[0]))
+    ):
+        return column
+    if not found or (tops and sum(map(len, found.values())) == 1):
+        return first
+    if _may_end(body) or not all(_is_alone(one, file.lines) for one in found):
+        return first
+    leave = "raise SystemExit(0)" if isinstance(body, ast.Module) else "return"
+    tried = [span for one, ways in found.items() for span in _try_claim(one, ways, file.lines, leave)]
+    return [*tried, _end_in_red(body, () if helper else found, file.lines)]
+
+
+def _may_end(body: _Body) -> bool:
+    """Before what is put at its end?"""
+    words = (one.id if isinstance(one, ast.Name) else getattr(one, "attr", "") for one in _own_nodes(body))
+    if isinstance(body, ast.Module):
+        return any("exit" in word.lower() for word in words)
+    return any(isinstance(one, ast.Return) for one in _own_nodes(body))
+
+
+def _claims(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Statements that may claim something, also those in loops and contexts; what is conditional is none."""
+    for statement in body:
+        if isinstance(statement, ast.With) and _wanted_error(statement.items[0].context_expr):
+            yield statement
+        elif isinstance(statement, ast.For | ast.AsyncFor | ast.With | ast.AsyncWith) or (
+            isinstance(statement, ast.If) and ast.unparse(statement.test) == "__name__ == '__main__'"
+        ):
+            yield from _claims(statement.body)
+        elif isinstance(statement, ast.Assert | ast.Expr):
+            yield statement
+
+
+def _ways(body: _Body, statement: ast.stmt, file: _AlteredFile) -> list[_Way]:
+    """What can be put into a statement, so that it must fail: each of them by itself."""
+    if isinstance(statement, ast.Assert):
+        return _ways_of(body, statement.test)[:_MAX_WAYS]
+    if isinstance(statement, ast.With):
+        return _other_error(body, statement, statement.items[0].context_expr)
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if not isinstance(call, ast.Call):
+        return []
+    if _wanted_error(call):
+        return _other_error(body, statement, call)
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    if name == "assertTrue" and call.args:
+        return _ways_of(body, call.args[0])[:_MAX_WAYS]
+    pair = _pair(statement)
+    return _other_sides(body, *pair) if pair else _other_helper(call, file)
+
+
+def _ways_of(body: _Body, claim: ast.expr, *, either: bool = False) -> list[_Way]:
+    """`either`: others are claimed beside it, so no value of its kind will do: it might be theirs."""
+    if isinstance(claim, ast.BoolOp):
+        any_of = isinstance(claim.op, ast.Or)
+        parts = [_ways_of(body, part, either=either or any_of) for part in claim.values]
+        each = islice(product(*parts), _MAX_WAYS) if any_of else ((way,) for part in parts for way in part)
+        return [tuple(span for way in ways for span in way) for ways in each]
+    if isinstance(claim, ast.Compare):
+        sides = [claim.left, *claim.comparators]
+        links = [
+            (_KINDS.get(type(op), ""), left, right)
+            for op, left, right in zip(claim.ops, sides, sides[1:], strict=False)
+        ]
+        if len(links) == 1:
+            return _other_sides(body, *links[0], either=either) if links[0][0] else []
+        return [
+            (_in_place(claim, ast.unparse(_link(claim, at, side, new))),)
+            for at, link in enumerate(links)
+            for side, new in (_foreign_sides(*link) if link[0] else ())
+        ]
+    if isinstance(claim, ast.Call) and claim.args:
+        only = claim.args[0]
+        if isinstance(claim.func, ast.Attribute) and claim.func.attr in ("startswith", "endswith"):
+            return [(_in_place(only, _NOTHING),)]
+        if ast.unparse(claim.func) == "all" and isinstance(only, ast.GeneratorExp):
+            ends = _around(only, "[", "] or [False]")  # of nothing at all nothing is claimed
+            return [(*way, *ends) for way in _ways_of(body, only.elt, either=either)]
+    return []
+
+
+def _other_sides(
+    body: _Body, kind: str, left: ast.expr, right: ast.expr, *, either: bool = False
+) -> list[_Way]:
+    expected = next(_expected_side(kind, left, right), None)
+    if not either and expected is not None and (constant := altered_constant(expected)):
+        return [(constant,)]
+    plain = [side for side in (left, right) if not _is_computed(side)]
+    if kind != "in" and len(plain) == 1:
+        return [(_in_place(_value_of(body, plain[0]), _NOTHING),)]
+    return [(_in_place(side, new),) for side, new in _foreign_sides(kind, left, right)]
+
+
+def _foreign_sides(kind: str, left: ast.expr, right: ast.expr) -> list[tuple[ast.expr, str]]:
+    """The sides that may lie, or else the first: each is held against what nothing is equal to."""
+    others = [(left, _NOTHING), (right, "[object()]" if kind == "in" else _NOTHING)]
+    lying = [
+        other for other, side in zip(others, (right, left), strict=True) if not isinstance(side, WRITTEN)
+    ]
+    return lying or others[:1]
+
+
+def _link(claim: ast.Compare, at: int, side: ast.expr, new: str) -> ast.Compare:
+    """One of several comparisons in a row, with another side."""
+    put_in = ast.parse(new, mode="eval").body
+    pair = [put_in if one is side else one for one in (claim.left, *claim.comparators)[at : at + 2]]
+    return ast.Compare(pair[0], [claim.ops[at]], [pair[1]])
+
+
+def _wanted_error(call: ast.expr) -> ast.expr | None:
+    """The class of errors that is expected, when it says something."""
+    if not isinstance(call, ast.Call) or not call.args:
+        return None
+    if ast.unparse(call.func) not in ("pytest.raises", "raises", "self.assertRaises"):
+        return None
+    plain = isinstance(call.args[0], ast.Name | ast.Attribute) and ast.unparse(call.args[0])
+    return call.args[0] if plain not in (False, "Exception", "BaseException") else None
+
+
+def _other_error(body: _Body, statement: ast.stmt, call: ast.expr) -> list[_Way]:
+    """A foreign error comes in place of what the test does there: whoever expects that expects all."""
+    wanted = _wanted_error(call)
+    if wanted is None or not isinstance(call, ast.Call):
+        return []
+    given = {one.id for one in ast.walk(body) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    given |= {one.arg for one in ast.walk(body) if isinstance(one, ast.arg)}
+    if ast.unparse(wanted) in given:
+        return []
+    (begin, end) = _place(statement)
+    text = f"{ast.unparse(call.func)}({ast.unparse(wanted)}, exec, {_FOREIGN!r})"
+    return [((*begin, *end, text),)]
+
+
+def _other_helper(call: ast.Call, file: _AlteredFile) -> list[_Way]:
+    """A function of this file that claims something: a copy of it, altered, is called."""
+    callee = call.func
+    if isinstance(callee, ast.Attribute) and ast.unparse(callee.value) not in ("self", "cls"):
+        return []
+    name = getattr(callee, "attr", getattr(callee, "id", ""))
+    helper = file.helpers.get(name)
+    if helper is None:
+        return []
+    if name not in file.copies:
+        file.copies[name] = []  # a helper that calls itself
+        file.copies[name] = _copy(helper, file)
+    line, end = callee.end_lineno or 0, callee.end_col_offset or 0
+    return [((line, end - len(name.encode()), line, end, f"altered_{name}"),)] if file.copies[name] else []
+
+
+def _copy(helper: ast.FunctionDef, file: _AlteredFile) -> list[Span]:
+    begin, end = _place(helper)
+    spans = _alter(helper, file, helper=True)
+    written = _segment(file.lines, begin, end, spans) if spans else ""
+    head, _, rest = written.partition(f"def {helper.name}")
+    if head or not rest:
+        return []
+    lead = file.lines[begin[0] - 1][: begin[1]].decode()
+    return [(*end, *end, f"\n\n{lead}def altered_{helper.name}{rest}")]
+
+
+def _expected_column(function: _Function, statement: ast.stmt) -> list[Span]:
+    pair = _pair(statement)
+    expected = next(_expected_side(*pair), None) if pair else None
+    return altered_column(function, expected.id) if isinstance(expected, ast.Name) else []
 
 
 def _is_alone(statement: ast.stmt, lines: list[bytes]) -> bool:
@@ -102,152 +266,96 @@ def _is_alone(statement: ast.stmt, lines: list[bytes]) -> bool:
     return not lines[statement.lineno - 1][: statement.col_offset].strip() and after[:1] in (b"", b"#")
 
 
-def _try_claim(statement: ast.stmt, spans: list[_Span], lines: list[bytes]) -> list[_Span]:
+def _try_claim(statement: ast.stmt, ways: list[_Way], lines: list[bytes], leave: str) -> list[Span]:
     """In place of a claim: when it fails altered, as it must, the test goes on; when not it ends green."""
     lead = lines[statement.lineno - 1][: statement.col_offset].decode()
-    begin, end = (
-        (statement.lineno, statement.col_offset),
-        (statement.end_lineno or 0, statement.end_col_offset or 0),
-    )
-    inside = [span for span in spans if begin <= span[:2] < end]
-    texts = [
-        _between(lines, begin, span[:2]) + span[4] + _between(lines, span[2:4], end) for span in inside
-    ] or [_between(lines, begin, end)]
-    tries = [f"try: {text}\n{lead}except Exception: _failed = True\n{lead}else: return" for text in texts]
-    return [(*begin, *end, f"\n{lead}".join(tries)), *(span for span in spans if span not in inside)]
+    begin, end = _place(statement)
+    inside = [[span for span in way if begin <= span[:2] < end] for way in ways]
+    tries = [
+        f"try: {text}\n{lead}except Exception: _failed = True\n{lead}else: {leave}"
+        for text in (_segment(lines, begin, end, spans) for spans in inside)
+    ]
+    outside = [span for way in ways for span in way if not begin <= span[:2] < end]
+    return [(*begin, *end, f"\n{lead}".join(tries)), *outside]
 
 
-def _between(lines: list[bytes], begin: tuple[int, int], end: tuple[int, int]) -> str:
+def _place(node: ast.stmt | ast.expr) -> tuple[_Place, _Place]:
+    return (node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0)
+
+
+def _segment(lines: list[bytes], begin: _Place, end: _Place, spans: Iterable[Span]) -> str:
+    """The text from one place to another, with spans in it replaced."""
     part = lines[begin[0] - 1 : end[0]]
     part[-1] = part[-1][: end[1]]
-    part[0] = part[0][begin[1] :]
-    return b"".join(part).decode()
+    up = begin[0] - 1
+    moved = [(line - up, at, end_line - up, to, new) for line, at, end_line, to, new in spans]
+    return _replace_spans(part, moved).encode()[begin[1] :].decode()
 
 
-def _end_in_red(function: _Function, found: Collection[ast.stmt], lines: list[bytes]) -> _Span:
+def _end_in_red(body: _Body, found: Collection[ast.stmt], lines: list[bytes]) -> Span:
     """Behind the test: red, unless all that it claims stands in loops, and they came to none of it."""
-    last = function.body[-1]
+    last = body.body[-1]
     lead = "\n" + lines[last.lineno - 1][: last.col_offset].decode()
     place = (last.end_lineno or 0, last.end_col_offset or 0) * 2
-    looped = {one for loop in function.body if isinstance(loop, ast.For) for one in loop.body}
-    if not looped.issuperset(found):
+    looped = {one for loop in body.body if isinstance(loop, ast.For) for one in loop.body}
+    if not found or not looped.issuperset(found):
         return *place, f"{lead}raise AssertionError"
     return *place, f"{lead}try: _failed{lead}except NameError: pass{lead}else: raise AssertionError"
 
 
-def _value_of(function: _Function | ast.Module, expected: ast.expr) -> ast.expr:
+def _value_of(body: _Body, expected: ast.expr) -> ast.expr:
     """What a name was given in the test, once and for this claim only: whoever reads the test's names sees
     the altered value."""
-    names = [one for one in ast.walk(function) if isinstance(one, ast.Name)]
+    names = [one for one in ast.walk(body) if isinstance(one, ast.Name)]
     used = [one for one in names if isinstance(expected, ast.Name) and one.id == expected.id]
     given = [one for one in used if isinstance(one.ctx, ast.Store)]
-    for statement in function.body if len(used) == 2 else ():
+    for statement in body.body if len(used) == 2 else ():
         if isinstance(statement, ast.Assign) and statement.targets == given:
             return statement.value
     return expected
 
 
-def _nothing_equal(part: ast.expr, new: str = "object()") -> _Span:
+def _in_place(part: ast.expr, new: str) -> Span:
     return part.lineno, part.col_offset, part.end_lineno or 0, part.end_col_offset or 0, new
+
+
+def _around(part: ast.expr, before: str, after: str) -> _Way:
+    """Inside of the brackets of an expression."""
+    (line, at), (end_line, end) = _place(part)
+    return (line, at + 1, line, at + 1, before), (end_line, end - 1, end_line, end - 1, after)
 
 
 def _is_computed(side: ast.expr) -> bool:
     return any(isinstance(part, _UNKNOWN) for part in ast.walk(side))
 
 
-def _sides(statement: ast.stmt) -> tuple[str, list[ast.expr]]:
-    """What is claimed of two values (=, <, in), the one first that is more often the expected one."""
+def _pair(statement: ast.stmt) -> tuple[str, ast.expr, ast.expr] | None:
+    """What one statement claims of two values: =, < or in."""
     if isinstance(statement, ast.Assert) and isinstance(statement.test, ast.Compare):
-        left, right = statement.test.left, statement.test.comparators[0]
         kind = _KINDS.get(type(statement.test.ops[0]))
-        if kind is not None and (kind != "=" or len(statement.test.ops) == 1):
-            return kind, [left, right] if kind == "in" else [right, left]
+        if kind and len(statement.test.ops) == 1:
+            return kind, statement.test.left, statement.test.comparators[0]
     elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         call = statement.value
         if isinstance(call.func, ast.Attribute) and len(call.args) >= 2:
             kind = "=" if call.func.attr in _EQUAL else _METHODS.get(call.func.attr)
-            if kind is not None:
-                return kind, call.args[:2] if kind == "in" else call.args[1::-1]
-    return "", []
+            if kind:
+                return kind, call.args[0], call.args[1]
+    return None
 
 
-def _expected_side(statement: ast.stmt) -> Iterator[ast.expr]:
+def _expected_side(kind: str, left: ast.expr, right: ast.expr) -> Iterator[ast.expr]:
     """The side of an equality that is written down, when it is clear which one that is."""
-    kind, sides = _sides(statement)
-    plain = [side for side in sides if kind == "=" and not _is_computed(side)]
-    written = [side for side in plain if isinstance(side, _WRITTEN)]
+    plain = [side for side in (right, left) if kind == "=" and not _is_computed(side)]
+    written = [side for side in plain if isinstance(side, WRITTEN)]
     if len(written) == 1:
         yield written[0]
     elif not written and len(plain) == 1 and isinstance(plain[0], ast.Name):
         yield plain[0]
 
 
-def _column(function: _Function, name: str) -> list[_Span]:
-    """This parameter's value in every case of `parametrize`; nothing when one of them is not written down."""
-    for mark in function.decorator_list:
-        if not isinstance(mark, ast.Call) or len(mark.args) < 2:
-            continue
-        if not ast.unparse(mark.func).endswith("parametrize"):
-            continue
-        names, rows = _names(mark.args[0]), getattr(mark.args[1], "elts", [])
-        if name not in names or not rows:
-            continue
-        cells = [_cell(row, names.index(name), len(names)) for row in rows]
-        spans = [_constant(cell) for cell in cells if isinstance(cell, _WRITTEN)]
-        found = [span for span in spans if span is not None]
-        return found if len(found) == len(rows) else []
-    return []
-
-
-def _names(written: ast.expr) -> list[str]:
-    try:
-        words = ast.literal_eval(written)
-    except ValueError:
-        return []
-    return [word.strip() for word in words.split(",")] if isinstance(words, str) else list(map(str, words))
-
-
-def _cell(row: ast.expr, at: int, count: int) -> ast.expr | None:
-    cells: list[ast.expr] = [row]
-    if isinstance(row, ast.Call):  # a row made by `param(…)`
-        cells = row.args
-    elif count > 1:
-        cells = getattr(row, "elts", [])
-    return cells[at] if len(cells) > at else None
-
-
-def _constant(expected: ast.expr) -> _Span | None:
-    """The first constant in it, replaced by another one of its kind; of a row the first two that differ
-    change places, so that what only looks at sums or sizes shows too."""
-    if isinstance(expected, ast.List | ast.Tuple):
-        for first, second in zip(expected.elts, expected.elts[1:], strict=False):
-            if not isinstance(first, ast.Constant) or not isinstance(second, ast.Constant):
-                continue
-            if first.value != second.value and first.lineno == second.end_lineno:
-                text = f"{second.value!r}, {first.value!r}"
-                return (first.lineno, first.col_offset, first.lineno, second.end_col_offset or 0, text)
-    for node in ast.walk(expected):
-        if isinstance(node, ast.Constant) and node.end_lineno and node.end_col_offset is not None:
-            other = _other(node.value)
-            if other is not None:
-                return (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset, other)
-    return None
-
-
-def _other(value: object) -> str | None:
-    if isinstance(value, bool):
-        return repr(not value)
-    if isinstance(value, int) or (isinstance(value, float) and value + 1 != value):
-        return repr(value + 1)
-    if isinstance(value, str):
-        return repr(value[:-1] + ("y" if value.endswith("x") else "x"))
-    if isinstance(value, bytes):
-        return repr(value[:-1] + (b"y" if value.endswith(b"x") else b"x"))
-    return None
-
-
-def _replace_spans(text: str, spans: list[_Span]) -> str:
-    lines = [line.encode() for line in LINE.findall(text)]
+def _replace_spans(lines: list[bytes], spans: Iterable[Span]) -> str:
+    lines = list(lines)
     for line, begin, end_line, end, new in sorted(set(spans), reverse=True):
         tail = lines[end_line - 1][end:]
         lines[line - 1 : end_line] = [lines[line - 1][:begin] + new.encode() + tail]

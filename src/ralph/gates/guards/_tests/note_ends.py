@@ -42,7 +42,12 @@ class Ending:
     def __init__(self, name, scope):
         self.name, self.scope = name, scope
     def __enter__(self):  # not at the end: by then the test itself may have put something in place
-        known = sys.stdlib_module_names
+        known, numbers, places = sys.stdlib_module_names, *map(sys.modules.get, ("decimal", "locale"))
+        own = numbers and numbers.getcontext()
+        if own and (own.prec, own.rounding) != (28, "ROUND_HALF_EVEN"):
+            end("n " + self.name + "\\tdecimal.getcontext")
+        if places and any(places.setlocale(kind) != "C" for kind in (places.LC_NUMERIC, places.LC_COLLATE)):
+            end("n " + self.name + "\\tlocale.setlocale")
         for module in [builtins, *self.scope.values()]:
             lead = getattr(module, "__name__", "")
             if not isinstance(module, types.ModuleType) or lead.partition(".")[0] not in known:

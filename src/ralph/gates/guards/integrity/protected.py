@@ -8,6 +8,8 @@ names it.
 
 from __future__ import annotations
 
+import re
+
 from ralph.core.model.verdict import Finding, GuardResult
 from ralph.gates.guards._base.asked_for import names_path
 from ralph.gates.guards._base.facts import Change, GuardFacts
@@ -36,6 +38,12 @@ KINDS = guard_kinds(NAME, PUT_BACK, {
         "let the check, and what it builds, leave tracked files as they are"),
 })  # fmt: skip
 _SETTINGS = (".toml", ".ini", ".cfg", ".json", ".json5", ".yml", ".yaml")
+_SHELL = re.compile(r"#!.*sh\b")
+_ENDS = re.compile(
+    r"\b(?:exit|exec|return|trap|alias|kill)\b|\|\|\s*(?:true\b|:)|^\s*(?:@?true\b|:)"
+    r"|set\s+\+|\(\)\s*\{|<<|PATH=",
+    re.MULTILINE,
+)
 ADDED = "continuous integration that the base does not have: "
 _VERBS = {"A": "was added", "M": "was changed", "D": "was deleted", "R": "was moved", "T": "was replaced"}
 
@@ -57,7 +65,7 @@ def _findings(change: Change, facts: GuardFacts) -> list[Finding]:
         if kind:
             what, why = kind
             verb = _VERBS[change.status]
-            asks = what == "gate" and existed and may_be_product(path, facts)
+            asks = what == "gate" and existed and (may_be_product(path, facts) or _only_adds(change, facts))
             found.append(Finding(f"protected.{what}:{path}", f"{path} {verb}: {why}", path=path, asks=asks))
     return found
 
@@ -95,6 +103,38 @@ def _read_otherwise(path: str, owner: str, change: Change, facts: GuardFacts) ->
     old, new = map(decode, both)
     if not old or not new:
         return both[0] != both[1]
-    gate = next(gate for gate in facts.gates if gate.name == owner)
-    before, after = (what_gate_reads(gate, path, text, old, facts.base_paths) for text in (old, new))
+    before, after = _parts(owner, change, facts)
     return before != after and changed_settings(facts, change)
+
+
+def _parts(owner: str, change: Change, facts: GuardFacts) -> list[object]:
+    old, new = map(decode, _both(change.path, change, facts))
+    gate = next(gate for gate in facts.gates if gate.name == owner)
+    return [what_gate_reads(gate, change.path, text, old, facts.base_paths) for text in (old, new)]
+
+
+def _only_adds(change: Change, facts: GuardFacts) -> bool:
+    """Is every command of a script or recipe still there, and nothing added that ends or softens them?
+
+    One step more in a check may be the work, or swallow the exit code of the step before it: a question.
+    """
+    path = change.path
+    shell = path.endswith((".sh", ".bash")) or _SHELL.match(decode(facts.read_base(path)))
+    if change.status != "M" or not (shell or is_task_file(path)):
+        return False
+    before, after = _parts(files_behind_gates(facts)[path], change, facts)
+    if isinstance(before, tuple) and isinstance(after, tuple) and before[1:] == after[1:]:
+        before, after = before[0], after[0]
+    if not isinstance(before, str) or not isinstance(after, str):
+        return False
+    lines, added = iter(after.split("\n")), ""
+    for old in before.split("\n"):
+        for new in lines:
+            if new.rstrip() == old.rstrip():
+                break
+            added += new.removeprefix(old) + "\n"
+            if new.startswith(f"{old} && "):
+                break
+        else:
+            return False
+    return not _ENDS.search(added + "\n".join(lines))

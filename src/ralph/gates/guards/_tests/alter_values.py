@@ -1,0 +1,74 @@
+"""Values that are written down in a test, and others of their kind in their place."""
+
+from __future__ import annotations
+
+import ast
+
+from ralph.gates.guards._tests.py_syntax import Function
+
+WRITTEN = (ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set)
+Span = tuple[int, int, int, int, str]  # line, byte, end line, end byte, new text
+
+
+def altered_column(function: Function, name: str) -> list[Span]:
+    """This parameter's value in every case of `parametrize`; nothing when one of them is not written down."""
+    for mark in function.decorator_list:
+        if not isinstance(mark, ast.Call) or len(mark.args) < 2:
+            continue
+        if not ast.unparse(mark.func).endswith("parametrize"):
+            continue
+        names, rows = _names(mark.args[0]), getattr(mark.args[1], "elts", [])
+        if name not in names or not rows:
+            continue
+        cells = [_cell(row, names.index(name), len(names)) for row in rows]
+        spans = [altered_constant(cell) for cell in cells if isinstance(cell, WRITTEN)]
+        found = [span for span in spans if span is not None]
+        return found if len(found) == len(rows) else []
+    return []
+
+
+def _names(written: ast.expr) -> list[str]:
+    try:
+        words = ast.literal_eval(written)
+    except ValueError:
+        return []
+    return [word.strip() for word in words.split(",")] if isinstance(words, str) else list(map(str, words))
+
+
+def _cell(row: ast.expr, at: int, count: int) -> ast.expr | None:
+    cells: list[ast.expr] = [row]
+    if isinstance(row, ast.Call):  # a row made by `param(…)`
+        cells = row.args
+    elif count > 1:
+        cells = getattr(row, "elts", [])
+    return cells[at] if len(cells) > at else None
+
+
+def altered_constant(expected: ast.expr) -> Span | None:
+    """The first constant in it, replaced by another one of its kind; of a row the first two that differ
+    change places, so that what only looks at sums or sizes shows too."""
+    if isinstance(expected, ast.List | ast.Tuple):
+        for first, second in zip(expected.elts, expected.elts[1:], strict=False):
+            if not isinstance(first, ast.Constant) or not isinstance(second, ast.Constant):
+                continue
+            if first.value != second.value and first.lineno == second.end_lineno:
+                text = f"{second.value!r}, {first.value!r}"
+                return (first.lineno, first.col_offset, first.lineno, second.end_col_offset or 0, text)
+    for node in ast.walk(expected):
+        if isinstance(node, ast.Constant) and node.end_lineno and node.end_col_offset is not None:
+            other = _other(node.value)
+            if other is not None:
+                return (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset, other)
+    return None
+
+
+def _other(value: object) -> str | None:
+    if isinstance(value, bool):
+        return repr(not value)
+    if isinstance(value, int) or (isinstance(value, float) and value + 1 != value):
+        return repr(value + 1)
+    if isinstance(value, str):
+        return repr(value[:-1] + ("y" if value.endswith("x") else "x"))
+    if isinstance(value, bytes):
+        return repr(value[:-1] + (b"y" if value.endswith(b"x") else b"x"))
+    return None
