@@ -246,6 +246,7 @@ CALLS = [
     ("js", "expect(f().startsWith(a)).toBeTruthy()", "expect(f().startsWith(Symbol())).toBeTruthy()"),
     ("js", "expect(f()).toContain('a');", "expect(f()).toContain('a~9q');"),
     ("js", "expect(f()).to.equal(3);", "expect(f()).to.equal(4);"),
+    ("js", "let assert = other; t.assert.equal(f(), 3)", "let assert = other; t.assert.equal(f(), 4)"),
 ]
 CALLS_LEFT = [
     ("rs", "for x in y { assert_eq!(f(x), 1); }"),
@@ -342,7 +343,10 @@ def test_of_two_tests_with_one_name_none_is_altered():
 
 SCRIPTS = {
     "check.py": ("from a import f\n\nassert f(1) == 2\nassert f(2) == 3\n", "f(2) == 4"),
-    "check.mjs": ("import { f } from './a.mjs';\nassert.equal(f(1), 2);\n", "(1), 3)"),
+    "check.mjs": (
+        "import assert from 'node:assert';\nimport { f } from './a.mjs';\nassert.equal(f(1), 2);\n",
+        "(1), 3)",
+    ),
 }
 
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 
 from ralph.gates.guards._parts.brackets import closing, skip, split_arguments
 
+_HEAD = r"(?:await\s+)?(?:\w+\.)?"  # `t.assert.equal(…)`
 _CALLS = {
     "rs": re.compile(r"\bassert_eq!\s*(?=\()"),
     "js": re.compile(
@@ -19,15 +20,15 @@ _CALLS = {
 _ANSWER = re.compile(r"\.(?:includes|has|startsWith|endsWith|match)\s*(?=\()")
 _CONTAINS = re.compile(r"\.(?:toContain|toContainEqual|to\.(?:include|contain))\s*(?=\()")
 _IS_TRUE = re.compile(
-    r"(?:await\s+)?(?:assert(?:\.strict)?(?P<equal>\.ok|\.equal|\.strictEqual)?|(?P<expect>expect))\s*(?=\()"
+    rf"{_HEAD}(?:assert(?:\.strict)?(?P<equal>\.ok|\.equal|\.strictEqual)?|(?P<expect>expect))\s*(?=\()"
 )
 _EXPECTS_TRUE = re.compile(r"\s*\.(?:(?:toBe|toEqual|toStrictEqual)\(true\)|toBeTruthy\(\)|to\.be\.true)")
 _THROWS = re.compile(
-    r"(?:await\s+)?(?:assert(?:\.strict)?\.(?P<kind>throws|rejects)\s*(?=\()"
+    rf"{_HEAD}(?:assert(?:\.strict)?\.(?P<kind>throws|rejects)\s*(?=\()"
     r"|expect\s*(?=\()(?=.*\)\s*\.toThrow\(\s*(?P<wanted>\w+)\s*\)\Z))",
     re.DOTALL,
 )
-_STATEMENT = re.compile(r"(?:await\s+)?(?:assert|expect)\b")
+_STATEMENT = re.compile(rf"(?<![\w.$]){_HEAD}(?:assert|expect)\b")
 _STRING = r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'"
 _NUMBER = r"(?<![\w.])\d+(?:\.\d+)?"
 _LITERAL = re.compile(rf"(?P<string>{_STRING})|(?P<number>{_NUMBER})|\b(?P<truth>true|false)\b")
@@ -111,12 +112,10 @@ def _claims(text: str, begin: int, end: int, kind: str) -> Iterator[_Claim]:
         call = (_STATEMENT if kind == "js" else _CALLS[kind]).match(text, at)
         if call is not None:
             close = _end_of_call(text, call.start(), end, kind)
-            if close < 0:
-                return
             ways = list(_ways(text, call.start(), close, kind))
             if ways:
                 yield call.start(), close, ways
-            at = close
+            at = max(close, call.end())
             continue
         step = skip(text, at, kind)
         if step == at and text[at] in "{[(":
