@@ -30,6 +30,7 @@ def test_own_edits_are_named_and_an_exhausted_loop_stays_as_it_is(place):
         (("--check", "no-such-tool"), 4, "E-GATE-MISSING"),
         (("--check", "false", "--hidden-check", "/nowhere/x.sh"), 4, "E-GATE-MISSING"),
         (("--check", "true", "--allow-write", "/proc/x"), 2, "E-BOX-PATH"),
+        (("--check", "true", "--allow-write", "//etc"), 2, "E-BOX-PATH"),
         (("--check", "true", "--steer", "x" * 70_000), 2, "E-STEER"),
         (("--check", "true", "--agent", "nobody"), 2, "E-AGENT-UNKNOWN"),
         (("--check", "true", "--agent-cmd", "./nobody.sh"), 4, "E-AGENT-MISSING"),

@@ -87,6 +87,45 @@ def test_lists_are_made_from_the_records_again(ralph, state, tmp_path, change):
     assert listed() == before
 
 
+@pytest.mark.parametrize("kind", ["file", "link", "below a file", "relative", "settings"])
+def test_doctor_starts_where_nothing_else_does(ralph, tmp_path, monkeypatch, kind):
+    """A state directory or settings that cannot be used are a finding with a way out, not its end."""
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to("/nowhere/at/all")
+    (tmp_path / "config" / "ralph").mkdir(parents=True)
+    places = {
+        "file": "file",
+        "link": "link",
+        "below a file": "file/state",
+        "relative": "",
+        "settings": "state",
+    }
+    monkeypatch.setenv("RALPH_STATE_DIR", str(tmp_path / places[kind]) if places[kind] else "here")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    if kind == "settings":
+        (tmp_path / "config" / "ralph" / "config.toml").write_text("x = [")
+    code, out, err = ralph("doctor")
+    what = "settings" if kind == "settings" else "state"
+    assert (code, err) == (4, "")
+    assert f"✘ {what}" in out
+    assert "sandbox  " in out
+    assert re.search(rf"^not ready: {what}; next: (?!ralph doctor)\S", out, re.MULTILINE), out
+
+
+def test_doctor_says_why_a_sandbox_that_is_there_does_not_work(ralph, tmp_path, monkeypatch):
+    """Who has bubblewrap is not told to install it: what it said is shown, and where the ways out are."""
+    fake = tmp_path / "bin" / "bwrap"
+    fake.parent.mkdir()
+    fake.write_text("#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{fake.parent}:/usr/bin:/bin")
+    _, out, _ = ralph("doctor")
+    assert "box does not start: bwrap: setting up uid map: Permission denied" in out
+    assert "no sandbox (ralph help sandbox)" in out
+    assert "apt install" not in out
+    assert "apparmor_restrict_unprivileged_userns" in ralph("help", "sandbox")[1]
+
+
 def test_status_of_one_loop(ralph, state):
     """One loop shows gates, spend and limits, what is missing, and the commands that take it on."""
     _, out, _ = ralph("status", "slow")

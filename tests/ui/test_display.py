@@ -96,7 +96,7 @@ EXHAUSTED = """\
   ✔ lint   clean
   why      2 of 2 iterations used
   not yet  tests: 1 red: test_refresh_rotates
-  best     the base itself, nothing better was reached (1 of 2 required checks pass, 1 red)
+  best     the base itself, nothing better was reached (1 of 2 required checks ok, 1 red)
   Status: EXHAUSTED sandbox S2 · tree 2222222 · fix-auth-7f3a91c2
 
   ralph resume 7 --max-iterations +5  continue
@@ -180,7 +180,7 @@ def test_paused_and_resumed_screens():
     resumed = err.rpartition("#7 fix-auth  ")[2].splitlines()
     assert resumed[:2] == [
         "resumed at iteration 2 · after 1 call · working · 2:22 used · $0.31",
-        "no sandbox: no box; install bubblewrap (ralph help sandbox)",
+        "no sandbox: no box; apt install bubblewrap (ralph help sandbox)",
     ]
 
 

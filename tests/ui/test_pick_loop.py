@@ -4,6 +4,7 @@ import making
 import pytest
 from making import Maker, order, record_all
 
+from ralph.app.place import loop_number
 from ralph.shell.journal.open import read_journal
 from ralph.shell.journal.selection import resolve
 from ralph.shell.start.prepare import slug_of
@@ -33,6 +34,7 @@ def here(tmp_path, monkeypatch):
         ("1", ["fix-auth-7f3a91c2"]),
         ("#2", ["login-page-00000002"]),
         ("#9", []),
+        ("9", []),  # no number, and not the 9 in 7f3a91c2
         ("fix-auth-7f3a91c2", ["fix-auth-7f3a91c2"]),
         ("ralph-fix-auth-7f3a91c2", ["fix-auth-7f3a91c2"]),
         ("fix", ["fix-auth-7f3a91c2"]),
@@ -55,6 +57,14 @@ def test_a_number_outside_a_repository_may_mean_several(here):
     """Numbers count in a repository: elsewhere each loop with that number is meant."""
     with read_journal(str(here)) as reader:
         assert resolve(reader, "1") == ["fix-auth-7f3a91c2", "login-flow-aaaaaaa1"]
+
+
+def test_a_number_is_offered_only_where_it_may_be_typed(here, tmp_path):
+    """In its own repository a loop is called by its number; elsewhere the same number is another's."""
+    env = {"RALPH_STATE_DIR": str(here)}
+    assert loop_number("login-page-00000002", env, str(tmp_path / "mine")) == 2
+    assert loop_number("login-flow-aaaaaaa1", env, str(tmp_path / "mine")) == 0
+    assert loop_number("login-page-00000002", env, str(tmp_path)) == 0
 
 
 def test_what_only_looks_takes_the_newest_and_names_it(ralph, here, tmp_path, monkeypatch):

@@ -366,6 +366,7 @@ def test_a_missing_agent_is_said_before_the_question(ralph, tmp_path, monkeypatc
     ("text", "line"),
     [
         ("/retrospective", "ralph analytics --recommend"),
+        ("/adversarial specs/01.md", "ralph specs refine specs/01.md"),
         ("/parallel", "ralph backlog run --parallel 3"),
         ("/parallel 5 items", "ralph backlog run --parallel 5"),
         (

@@ -11,17 +11,7 @@ import os.path
 import re
 from collections.abc import Iterator
 
-from ralph.agents import (
-    AgentFact,
-    CallContext,
-    Closed,
-    FaultSeen,
-    Launch,
-    Retried,
-    Said,
-    Spent,
-    ToolUsed,
-)
+from ralph.agents import AgentFact, CallContext, Closed, FaultSeen, Launch, Retried, Said, Spent, ToolUsed
 from ralph.agents._kit import cli as cli_
 from ralph.agents._kit.cli import Cli
 from ralph.agents._kit.environ import PROVIDERS

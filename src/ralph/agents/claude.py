@@ -24,17 +24,7 @@ from ralph.agents._kit import blocks
 from ralph.agents._kit import cli as cli_
 from ralph.agents._kit.cli import Cli
 from ralph.agents._kit.faults import fault_fact, is_limit, kind_of
-from ralph.agents._kit.fields import (
-    Fields,
-    count_of,
-    epoch_seconds,
-    number,
-    rows,
-    status,
-    table,
-    text,
-    words,
-)
+from ralph.agents._kit.fields import Fields, count_of, epoch_seconds, number, rows, status, table, text, words
 from ralph.agents._kit.folders import Folder, Login
 from ralph.agents._kit.stream import Account, Format, Total
 from ralph.core.model.agent import FaultKind
@@ -220,12 +210,7 @@ def _totals(fields: Fields) -> Total:
 
 
 FORMAT = Format(
-    events={
-        "system": _system,
-        "assistant": _assistant,
-        "result": _result,
-        "rate_limit_event": _rate_limit,
-    },
+    events={"system": _system, "assistant": _assistant, "result": _result, "rate_limit_event": _rate_limit},
     broken_off=_broken_off,
     quiet=frozenset(
         {"user", "stream_event", "tool_progress", "auth_status", "tool_use_summary", "keep_alive"}

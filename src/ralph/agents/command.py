@@ -57,9 +57,7 @@ def launch(order: Order, call: CallContext) -> Launch:
     argv = order.agent.argv
     if not argv:
         raise UserError(
-            'agent "command" needs a command, none was given',
-            code="E-AGENT-CMD",
-            next="ralph agents list",
+            'agent "command" needs a command, none was given', code="E-AGENT-CMD", next="ralph agents list"
         )
     shell = argv[:2] == _SHELL and len(argv) == len(_SHELL) + 1
     path = shlex.quote(call.prompt_file) if shell else call.prompt_file

@@ -27,16 +27,7 @@ from ralph.agents import (
 from ralph.agents._kit import cli as cli_
 from ralph.agents._kit.cli import Cli
 from ralph.agents._kit.faults import fault_fact, kind_of
-from ralph.agents._kit.fields import (
-    Fields,
-    count_of,
-    patch_size,
-    size_of,
-    status,
-    table,
-    text,
-    words,
-)
+from ralph.agents._kit.fields import Fields, count_of, patch_size, size_of, status, table, text, words
 from ralph.agents._kit.folders import Folder, Login
 from ralph.agents._kit.programs import read_relaxed
 from ralph.agents._kit.stream import Account, Format

@@ -10,15 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ralph.agents import (
-    AgentFact,
-    CallContext,
-    Closed,
-    FaultSeen,
-    Launch,
-    Said,
-    ToolUsed,
-)
+from ralph.agents import AgentFact, CallContext, Closed, FaultSeen, Launch, Said, ToolUsed
 from ralph.agents._kit import cli as cli_
 from ralph.agents._kit.cli import Cli
 from ralph.agents._kit.environ import PROVIDERS
@@ -154,6 +146,5 @@ def _error(account: Account, fields: Fields) -> Iterator[AgentFact]:
 
 
 FORMAT = Format(
-    events={"message": _message, "complete": _complete, "error": _error},
-    quiet=frozenset({"notification"}),
+    events={"message": _message, "complete": _complete, "error": _error}, quiet=frozenset({"notification"})
 )

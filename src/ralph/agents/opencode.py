@@ -9,16 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from ralph.agents import (
-    AgentFact,
-    CallContext,
-    Closed,
-    FaultSeen,
-    Launch,
-    Said,
-    SessionSeen,
-    Spent,
-)
+from ralph.agents import AgentFact, CallContext, Closed, FaultSeen, Launch, Said, SessionSeen, Spent
 from ralph.agents._kit import blocks
 from ralph.agents._kit import cli as cli_
 from ralph.agents._kit.cli import Cli

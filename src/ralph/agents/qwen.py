@@ -12,16 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ralph.agents import (
-    AgentFact,
-    CallContext,
-    Closed,
-    FaultSeen,
-    Launch,
-    LimitHit,
-    Retried,
-    SessionSeen,
-)
+from ralph.agents import AgentFact, CallContext, Closed, FaultSeen, Launch, LimitHit, Retried, SessionSeen
 from ralph.agents._kit import blocks
 from ralph.agents._kit import cli as cli_
 from ralph.agents._kit.cli import Cli

@@ -40,11 +40,13 @@ def find_loop(
         return find_in_journal(reader, text, project_of(cwd) if cwd else None, repos=repos)
 
 
-def loop_number(name: str, env: Mapping[str, str]) -> int:
-    """The number that people may type for this loop; 0 where it has none, or nobody can tell."""
+def loop_number(name: str, env: Mapping[str, str], cwd: str) -> int:
+    """The number that people may type in `cwd` for this loop; 0 where it has none, or nobody can tell."""
+    here = project_of(cwd) or ""
     try:
         with journal_of(env) as reader:
-            return reader.number_of(name)
+            number = reader.number_of(name)
+            return number if find_in_journal(reader, str(number), here, repos=(here,)) == name else 0
     except RalphError:
         return 0
 

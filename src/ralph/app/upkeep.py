@@ -11,7 +11,7 @@ from ralph.agents.acp.adapter import FEATURES
 from ralph.app.settings import project_settings, user_settings
 from ralph.clock import SystemClock
 from ralph.core.text.units import parse_duration
-from ralph.errors import UserError
+from ralph.errors import RalphError, UserError
 from ralph.shell.agent_call.ask_version import probe_all
 from ralph.shell.sandbox.attack import Attack
 from ralph.shell.sandbox.bubblewrap import BoxRow
@@ -53,8 +53,12 @@ def list_agents(env: Mapping[str, str], cwd: str) -> list[AgentRow]:
 
 def look_at_machine(env: Mapping[str, str], cwd: str, *, mend: bool = False) -> list[Look]:
     """Git, the state directory, the agents, and by real attempts what the sandbox blocks."""
-    least = user_settings(env, cwd).retention.min_free
-    return check_machine(env, least, cwd, SystemClock().now(), mend=mend)
+    wrong = []
+    try:
+        least = user_settings(env, cwd).retention.min_free
+    except RalphError as error:
+        least, wrong = 0, [Look("settings", "bad", f"{error.what}: {error.why}", error.next)]
+    return wrong + check_machine(env, least, cwd, SystemClock().now(), mend=mend)
 
 
 def attack_sandbox(env: Mapping[str, str]) -> Attack:

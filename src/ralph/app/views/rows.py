@@ -188,10 +188,11 @@ def row_room_flag(body: dict[str, Any]) -> str:
     return room_flag(body["iteration"], body["limits"], body["spend"])
 
 
-def steps(row: ListRow) -> tuple[Next, ...]:
+def steps(row: ListRow, name: str = "") -> tuple[Next, ...]:
+    """`name`: what to call it instead, where people look."""
     if row.word == "damaged":
         return (Next("check", "ralph doctor"),)
-    return next_steps(standing(row))
+    return next_steps(msgspec.structs.replace(standing(row), name=name or row.name))
 
 
 def numbered_name(row: ListRow) -> str:

@@ -264,7 +264,7 @@ def best_words(loop: Loop) -> str:
     if best is None:
         return "none: the base was not judged"
     required = sum(gate.required for gate in loop.sealed.criterion.gates)
-    measured = f"{best.passing} of {required} required checks pass" if best.passing >= 0 else "not judged"
+    measured = f"{best.passing} of {required} required checks ok" if best.passing >= 0 else "not judged"
     red = f", {best.red} red" if best.red > 0 else ""
     if best.iteration == 0:
         return f"the base itself, nothing better was reached ({measured}{red})"

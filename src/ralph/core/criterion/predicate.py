@@ -115,10 +115,7 @@ _STATES: tuple[tuple[re.Pattern[str], Kind], ...] = (
         ),
         "lint",
     ),
-    (
-        re.compile(r"\b(?:tests?|specs?|suite|ci|pipeline|checks?|green|failures?)\b", re.IGNORECASE),
-        "test",
-    ),
+    (re.compile(r"\b(?:tests?|specs?|suite|ci|pipeline|checks?|green|failures?)\b", re.IGNORECASE), "test"),
     (re.compile(r"\b(?:builds?|compil\w+)\b", re.IGNORECASE), "build"),
     (re.compile(r"\b(?:vulnerabilit\w+|security|secrets?|audit)\b", re.IGNORECASE), "security"),
 )

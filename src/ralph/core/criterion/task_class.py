@@ -40,10 +40,7 @@ _OBJECTS: tuple[tuple[frozenset[str], TaskClass], ...] = (
     ),
     (_set("build builds compile compiles compilation compiler"), "build-pass"),
     (_set("docs doc documentation docstring docstrings readme changelog manual tutorial comments"), "docs"),
-    (
-        _set("test tests testsuite suite specs unittest unittests check checks ci"),
-        "test-pass",
-    ),
+    (_set("test tests testsuite suite specs unittest unittests check checks ci"), "test-pass"),
     (
         _set("bug bugs issue issues crash crashes error errors regression defect leak deadlock typo"),
         "bug-fix",

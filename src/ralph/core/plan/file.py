@@ -66,10 +66,7 @@ _HEADINGS: tuple[tuple[re.Pattern[str], Group], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), group)
     for pattern, group in (
         (rf"{_START}missing spec", Group("missing")),
-        (
-            rf"{_START}(?:{_LATER})\b|\((?:optional|future)\)$",
-            Group("items", None, optional=True),
-        ),
+        (rf"{_START}(?:{_LATER})\b|\((?:optional|future)\)$", Group("items", None, optional=True)),
         (rf"{_START}(?:completed?|done|finished)\b", Group("completed")),
         (rf"{_START}(?:p0|high|critical|blockers?)\b", Group("items", HIGH)),
         (rf"{_START}(?:p1|medium|core)\b", Group("items", MEDIUM)),

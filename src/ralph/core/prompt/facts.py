@@ -257,10 +257,7 @@ def _line_of(wrong: BaseException) -> int:
 
 def add_required_parts(text: str, facts: PromptFacts) -> str:
     """With what a template of the project left out and must not: the rule, and how to answer."""
-    for heading, part in (
-        ("Rules", facts.plan.rule),
-        ("How to answer", facts.status_instructions),
-    ):
+    for heading, part in (("Rules", facts.plan.rule), ("How to answer", facts.status_instructions)):
         if part and part.strip() not in text:
             text = f"{text.rstrip()}\n\n# {heading}\n\n{part}"
     return text

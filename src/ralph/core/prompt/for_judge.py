@@ -48,14 +48,7 @@ class JudgeQuestion(Struct, frozen=True, kw_only=True):
 
 
 def question(
-    template: str,
-    loop: Loop,
-    rubric: Rubric,
-    diff: str,
-    nonce: str,
-    *,
-    item: str = "",
-    seat: Seat = "judge",
+    template: str, loop: Loop, rubric: Rubric, diff: str, nonce: str, *, item: str = "", seat: Seat = "judge"
 ) -> str:
     """The prompt for the tree at hand; `item` names what of a plan the change is for."""
     whole = diff.replace(nonce, "").strip("\n")  # nothing quoted may end its own quotation

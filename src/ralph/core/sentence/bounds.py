@@ -160,11 +160,7 @@ _SHORT = (
 # (pattern, the flag that would say it, words of which one is in every text that fits)
 _UNCLEAR: tuple[tuple[str, str, str], ...] = (
     (_CHEAP, "--max-cost", "budget spend cost use cheap waste burn gasta"),
-    (
-        _bounding(_FOREIGN),
-        "--max-cost",
-        "€ £ ¥ eur gbp pound quid buck cent yen chf franc dollars $",
-    ),
+    (_bounding(_FOREIGN), "--max-cost", "€ £ ¥ eur gbp pound quid buck cent yen chf franc dollars $"),
     (_bounding(_TOKENS), "--max-tokens", "token"),
     (_CLOCK, "--max-time", "until till by before later hasta"),
     (_SHORT, "--max-time", "while time few some long quick"),

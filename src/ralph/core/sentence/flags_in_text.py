@@ -113,11 +113,7 @@ def _flag(found: Flags, name: str, value: str) -> Flags | None:
 
 def value_in_bounds(about: About, value: float) -> float | None:
     """The value, if a loop can be bound by it."""
-    least, most = {
-        "tries": (1, MAX_TRIES),
-        "hours": (1, MAX_SECONDS),
-        "money": (0.01, MAX_MONEY),
-    }[about]
+    least, most = {"tries": (1, MAX_TRIES), "hours": (1, MAX_SECONDS), "money": (0.01, MAX_MONEY)}[about]
     if not least <= value <= most or (about == "tries" and value != int(value)):
         return None
     return value

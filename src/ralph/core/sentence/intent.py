@@ -75,6 +75,7 @@ class Route(Struct, frozen=True, kw_only=True):
     build: bool = False  # `ralph build`: the task is what specs and plan say
     team: bool = False  # `ralph build` with a planner and a reviewer
     count: int | None = None  # of a control: how many items at once
+    paths: tuple[str, ...] = ()  # of a control: which specs
 
 
 PUBLIC = Route.__struct_fields__[:10]

@@ -30,6 +30,7 @@ class Ordered(Struct, frozen=True):
     pointed: bool = False  # "that", "the loop": one that must be known
     rest: str = ""
     count: str = ""  # how many at once
+    paths: str = ""  # of specs
 
 
 @lru_cache(maxsize=8)
@@ -96,6 +97,7 @@ def _controls(language: PhraseTable) -> tuple[tuple[str, re.Pattern[str]], ...]:
     values = {
         "{loop}": r"(?P<loop>[^\s,;]{1,80}|(?:[^\s,;]{1,20}\s){1,3}[^\s,;]{1,20})",
         "{count}": r"(?P<count>1[0-6]|[1-9])",
+        "{paths}": r"(?P<paths>[\w.~][\w.-]*[./][\w./-]*(?:\s[\w.~][\w.-]*[./][\w./-]*){0,9}|/[\w./-]+)",
     }
     then = rf"(?:(?:{any_of(language.then)})\s?(?P<rest>\S.*))?"
     return tuple(
@@ -114,7 +116,7 @@ def controls(text: str, language: PhraseTable, names: tuple[str, ...]) -> Ordere
         if not loop:
             if text.lower() in _LONELY and not names:
                 continue
-            return Ordered(verb, rest=rest, count=parts.get("count", ""))
+            return Ordered(verb, rest=rest, count=parts.get("count", ""), paths=parts.get("paths", ""))
         if re.fullmatch(any_of(language.meanwhile), loop, re.IGNORECASE):
             return Ordered(verb, pointed=True, rest=rest)
         loop = _loop_words(loop)

@@ -10,7 +10,7 @@ these stand for what varies:
     {kind}               nothing, or adjectives of a loop       {list}   one of the phrases in `lists`
     {keep}               a verb of going on: "keep trying"      {command}   words that may be a command
     {perhaps}            one that means that only sometimes     {word}   one word, or the beginning of one
-    {agent}              one of the names in `agents`           {count}   how many at once
+    {agent}              one of the names in `agents`           {count} {paths}   how many, which files
 
 Nothing here knows routes; `route` does.
 """

@@ -343,6 +343,7 @@ def _control(asked: match_.Ordered, known: KnownHere, language: PhraseTable) -> 
             host=known.host or None,
             guessed=guessed or base.guessed,
             count=int(asked.count) if asked.count else None,
+            paths=tuple(asked.paths.split()),
             ask=(*ask, *(one for one in base.ask if one.about != "start")),
             why=f"'{asked.rest}' was not understood" if guessed else "",
         )

@@ -229,10 +229,7 @@ def _judge_fact(loop: Loop, fact: e.Event) -> Loop:
     match fact:
         case e.CheckpointMade():
             loop = loop.with_work(
-                tree=fact.tree,
-                commit=fact.commit,
-                tree_before=loop.work.tree,
-                changed_lines=fact.total_lines,
+                tree=fact.tree, commit=fact.commit, tree_before=loop.work.tree, changed_lines=fact.total_lines
             )
             loop = loop.with_jury("judge", replace(loop.jury, open=False))  # who is asked of an older tree
             return replace(loop, iteration=fact.iteration, todo=())

@@ -36,14 +36,8 @@ _NO_TEST = re.compile(r"no tests?|not (?:yet )?(?:implemented|specified|configur
 _WHY_OF_VALUE: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"-D(?:skipTests|maven\.test\.skip|skipITs)(?:=true)?$"), "builds"),
     (re.compile(r"-D(?:maven\.test\.failure\.ignore|testFailureIgnore)(?:=true)?$"), "always"),
-    (
-        re.compile(r"--(?:issues-)?exit-code=0$|--no-tests=(?:pass|warn)$|--failure-exit-code=0$"),
-        "always",
-    ),
-    (
-        re.compile(r"--inline-snapshot=(?:create|fix|update)|--update-snapshots?=(?!none|false|0)"),
-        "accepts",
-    ),
+    (re.compile(r"--(?:issues-)?exit-code=0$|--no-tests=(?:pass|warn)$|--failure-exit-code=0$"), "always"),
+    (re.compile(r"--inline-snapshot=(?:create|fix|update)|--update-snapshots?=(?!none|false|0)"), "accepts"),
     (
         re.compile(
             r"--testNamePattern=$|--test-name-pattern=(?:\^\$)?$|-run=(?:\^\$|none|xxx)$", re.IGNORECASE

@@ -17,16 +17,7 @@ import msgspec
 
 from ralph.shell.config import values
 from ralph.shell.config.scan import MAX_DEPTH, Map, scan
-from ralph.shell.config.schema import (
-    BY_KEY,
-    ENV,
-    FLAGS,
-    NAMED,
-    OPTIONS,
-    PREFIXES,
-    escape_invisible,
-    pattern,
-)
+from ralph.shell.config.schema import BY_KEY, ENV, FLAGS, NAMED, OPTIONS, PREFIXES, escape_invisible, pattern
 from ralph.shell.config.settings import ConfigProblem, LayerName, Option, Origin, ProjectFile, SettingEntry
 
 MAX_BYTES = 1_000_000

@@ -97,10 +97,7 @@ def usable(one: Planned, trial: Trial | None) -> bool:
 
 
 def _gate(one: Planned, trial: Trial | None) -> str:
-    lines = [
-        f"[gates.{one.name}]  # {one.level}",
-        f"run = {quote_text(one.run)}  # {_plain(one.why)}",
-    ]
+    lines = [f"[gates.{one.name}]  # {one.level}", f"run = {quote_text(one.run)}  # {_plain(one.why)}"]
     if one.executes:
         lines.insert(1, f"# its script: {_plain(one.executes)}")
     if one.cwd != ".":

@@ -145,11 +145,7 @@ def ensure_directory_below(top: str, path: str) -> str:
 
 
 def scan(
-    top: str,
-    limit: int = SCAN_ENTRIES,
-    *,
-    since: int | None = None,
-    heed: Callable[[], None] | None = None,
+    top: str, limit: int = SCAN_ENTRIES, *, since: int | None = None, heed: Callable[[], None] | None = None
 ) -> Scan:
     """One look through the tree, at most `limit` entries. Files are asked for their age only with `since`."""
     nested: list[bytes] = []

@@ -32,15 +32,7 @@ from ralph.shell.git.leftovers import put_back, set_aside
 from ralph.shell.git.project import LARGE_BYTES, Project, user_call
 from ralph.shell.git.refs import RefChange, commit_tree, loop_ref, move_refs, read_refs
 from ralph.shell.git.store import Store, disk_error, private_call
-from ralph.shell.git.trees import (
-    GITLINK,
-    SYMLINK,
-    TreeChange,
-    diff_with_stat,
-    gitlinks,
-    tree_of,
-    write_tree,
-)
+from ralph.shell.git.trees import GITLINK, SYMLINK, TreeChange, diff_with_stat, gitlinks, tree_of, write_tree
 
 _SEED = ".ralph-seed"
 _MAX_WARNINGS = 50

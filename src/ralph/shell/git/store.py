@@ -87,12 +87,7 @@ def open_store(project: Project, path: str) -> Store:
 
 
 def write_git_dir(
-    project: Project,
-    path: str,
-    settings: Sequence[tuple[str, str]],
-    *,
-    ref: str,
-    commit: str | None,
+    project: Project, path: str, settings: Sequence[tuple[str, str]], *, ref: str, commit: str | None
 ) -> None:
     """A plain git directory made of files alone: no template, no process, nothing of the user's but rules."""
     for folder in ("objects/info", "objects/pack", "refs/heads", "refs/tags", "info"):

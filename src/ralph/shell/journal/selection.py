@@ -28,7 +28,7 @@ def resolve(
         number = int(text.removeprefix("#"))
         found = (reader.loops_with_number(number, repo) if repo else []) or reader.loops_with_number(number)
         found = [name for name in found if repos is None or name in every]
-        if found or text.startswith("#"):
+        if found or text.startswith("#") or len(text) < 3:  # a digit is in every other name
             return found
     begin = tuple(filter(None, wanted))
     here = [row.loop for row in reader.summaries(repo)] if repo else []
@@ -77,11 +77,7 @@ def choose_loop(reader: JournalReader, text: str | None, repo: str | None, *, ac
         return newest[0].loop
     where = f" for '{repo}'" if repo else ""
     kind = "unfinished loop" if active else "loop"
-    raise NothingToDo(
-        f"there is no {kind}{where}",
-        code="E-LOOP-NONE",
-        next="ralph status --all",
-    )
+    raise NothingToDo(f"there is no {kind}{where}", code="E-LOOP-NONE", next="ralph status --all")
 
 
 def unknown_loop_error(text: str, names: list[str]) -> UserError:

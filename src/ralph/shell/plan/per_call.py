@@ -17,12 +17,7 @@ from ralph.shell.git.snapshot import Snapshot
 from ralph.shell.git.trees import diff_with_stat
 from ralph.shell.git.workspace import Workspace
 from ralph.shell.plan.read_back import read_notes, read_plan
-from ralph.shell.plan.rendered import (
-    RenderedPlan,
-    tree_code_digest,
-    tree_with_plan,
-    write_plan,
-)
+from ralph.shell.plan.rendered import RenderedPlan, tree_code_digest, tree_with_plan, write_plan
 from ralph.shell.plan.test_links import CriterionTests
 
 

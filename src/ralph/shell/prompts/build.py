@@ -18,14 +18,7 @@ from ralph.core.model.rubric import JUDGE, for_prompt
 from ralph.core.model.rubric import opinion_line as opinion_words
 from ralph.core.model.team.roles import REVIEWER
 from ralph.core.model.verdict import Verdict
-from ralph.core.prompt.facts import (
-    Feedback,
-    PromptFacts,
-    add_required_parts,
-    facts_of,
-    kind_of,
-    render,
-)
+from ralph.core.prompt.facts import Feedback, PromptFacts, add_required_parts, facts_of, kind_of, render
 from ralph.core.prompt.for_role import coder_part, planner_part
 from ralph.core.prompt.standing_rules import Kind
 from ralph.core.proof.grade import at_least
@@ -125,10 +118,7 @@ def result_message(loop: Loop, action: PublishResult) -> str:
     lines = [one_line(title, 72), ""]
     proven = at_least(action.grade, order.criterion.min_grade)
     word = "Verified by ralph" if proven else "Green, but not proven, by ralph"
-    lines += [
-        f"{word}: grade {action.grade}, sandbox {loop.judged_in}, tree {action.tree}.",
-        "",
-    ]
+    lines += [f"{word}: grade {action.grade}, sandbox {loop.judged_in}, tree {action.tree}.", ""]
     for gate in order.criterion.gates:
         verdict = loop.proof.finals[gate.name]
         role = "proof" if gate.proof else "required" if gate.required else "advisory"

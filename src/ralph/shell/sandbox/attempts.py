@@ -58,11 +58,7 @@ _OWN = _rows(
 _CLIS = _rows(
     "CLI folders",
     ("read-other-cli", "read another CLI's login", "read(home + '/.codex/auth.json')"),
-    (
-        "change-cli",
-        "change a CLI's settings",
-        "write(home + '/.claude/settings.json'); kept(home)",
-    ),
+    ("change-cli", "change a CLI's settings", "write(home + '/.claude/settings.json'); kept(home)"),
     ("read-gh", "read your token for a code host", "read(home + '/.config/gh/hosts.yml')"),
 )
 _RALPH = _rows(
@@ -78,22 +74,14 @@ _RALPH = _rows(
 _SOCKETS = _rows(
     "sockets",
     ("unix-socket", "talk to a local service", "talk(socket.AF_UNIX, path)"),
-    (
-        "docker",
-        "command Docker",
-        "talk_any('/run/docker.sock', '/run/podman/podman.sock')",
-    ),
+    ("docker", "command Docker", "talk_any('/run/docker.sock', '/run/podman/podman.sock')"),
     ("ssh-agent", "use your SSH agent", "talk(socket.AF_UNIX, agent)"),
     (
         "dbus",
         "talk to the system's bus",
         "talk_any('/run/dbus/system_bus_socket', *found('/run/user/*/bus'))",
     ),
-    (
-        "display",
-        "read your screen",
-        "talk_any(*found('/tmp/.X11-unix/*'), *found('/run/user/*/wayland-*'))",
-    ),
+    ("display", "read your screen", "talk_any(*found('/tmp/.X11-unix/*'), *found('/run/user/*/wayland-*'))"),
     ("terminal", "type into your terminal", "os.close(os.open('/dev/tty', os.O_RDWR))"),
 )
 _KERNEL = _rows(
@@ -101,11 +89,7 @@ _KERNEL = _rows(
     ("kernel-files", "change settings of the kernel", "kernel()"),
     ("kernel-again", "the same in namespaces of its own", "again(kernel)"),
     ("sysrq", "reboot by a file", "open_write('/proc/sysrq-trigger')"),
-    (
-        "core-pattern",
-        "have the kernel start a program",
-        "open_write('/proc/sys/kernel/core_pattern')",
-    ),
+    ("core-pattern", "have the kernel start a program", "open_write('/proc/sys/kernel/core_pattern')"),
     ("mount", "mount a file system", "call('mount', b'none', work.encode(), b'tmpfs', 0, None)"),
     ("remount", "make the system writable", "call('mount', None, b'/usr', None, 0x20 | 0x1000, None)"),
     ("unmount", "uncover what is hidden", "call('umount2', b'/proc/sys', 2)"),

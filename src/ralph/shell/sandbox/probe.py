@@ -267,7 +267,8 @@ def _cgroup_works() -> tuple[bool, str]:
 
 def _no_protection(seen: frozenset[str] | str, reasons: tuple[str, ...]) -> Protection:
     reached = frozenset(OPEN_WORDS) if isinstance(seen, str) else seen
-    words = ["no sandbox: agents and gates have your own rights"]
+    broken = reasons[0].startswith("the ")
+    words = [f"no sandbox: agents and gates have your own rights{'; bubblewrap does not work' * broken}"]
     words += [f"agents and gates {OPEN_WORDS[name]}" for name in OPEN_WORDS if name in reached]
     opened = tuple(sorted(reached))
     return Protection(

@@ -126,7 +126,7 @@ def people_terms(
 
 
 def _box(request: StartRequest, settings: config.Settings) -> BoxTerms:
-    write = tuple(os.path.abspath(os.path.join(request.cwd, path)) for path in request.allow_write)
+    write = tuple(os.path.realpath(os.path.join(request.cwd, path)) for path in request.allow_write)
     return msgspec.structs.replace(settings.box, network=settings.net == "on", allow_write=write)
 
 

@@ -78,11 +78,7 @@ def effort_in(settings: config.Settings, role: str) -> dict[str, str]:
 
 
 def choose_team(
-    settings: config.Settings,
-    project: Project,
-    env: Mapping[str, str],
-    worker: AgentChoice,
-    task: str,
+    settings: config.Settings, project: Project, env: Mapping[str, str], worker: AgentChoice, task: str
 ) -> TeamChoice:
     """The team that these settings ask for. `worker` is the agent that does the work."""
     roles = roles_of(settings)

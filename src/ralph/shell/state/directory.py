@@ -84,7 +84,8 @@ def open_state(path: str, *, create: bool) -> State:
     try:
         with suppress(FileNotFoundError):
             os.stat(path)  # a mount that is dead is neither a folder nor absent: this says what it is
-        os.makedirs(path, mode=0o700, exist_ok=True)
+        with suppress(FileExistsError):  # a file, or a link that leads nowhere: the next line says which
+            os.makedirs(path, mode=0o700, exist_ok=True)
         _refuse_untrusted(path, link_allowed=True)
         if not os.access(path, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
@@ -109,7 +110,9 @@ def unusable_error(exc: OSError, path: str) -> SetupError:
             next="export RALPH_STATE_DIR=/var/tmp/ralph-$USER",  # the home itself may be read-only
         )
     return machine_error(exc, path) or SetupError(
-        f"the state directory '{path}' does not work: {exc.strerror}", code="E-DISK-IO", next="ralph doctor"
+        f"the state directory '{path}' does not work: {exc.strerror}",
+        code="E-DISK-IO",
+        next="export RALPH_STATE_DIR=/var/tmp/ralph-$USER",
     )
 
 

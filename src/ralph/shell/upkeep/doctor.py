@@ -10,6 +10,8 @@ import shutil
 import sqlite3
 import sys
 from collections.abc import Mapping
+from contextlib import ExitStack
+from tempfile import TemporaryDirectory
 from typing import Literal
 
 import msgspec
@@ -75,12 +77,12 @@ def _git(env: Mapping[str, str]) -> list[Look]:
 
 
 def _state(env: Mapping[str, str], min_free: int, *, mend: bool) -> list[Look]:
-    root = state_dir(env)
     try:
+        root = state_dir(env)
         state = open_state(root, create=True)
         free = free_bytes(state.root)
     except RalphError as error:
-        return [Look("state", "bad", f"{error.what}: {error.why}", error.next)]
+        return [Look("state", "bad", ": ".join(filter(None, (error.what, error.why))), error.next)]
     enough = free >= min_free
     looks = [
         Look(
@@ -107,7 +109,7 @@ def _state(env: Mapping[str, str], min_free: int, *, mend: bool) -> list[Look]:
     for name in false:
         words = "lists did not show it as it is recorded" + ("; mended" if name in mended else "")
         looks.append(Look(f"loop {name}", *(("ok", words) if name in mended else ("bad", words, MEND))))
-    return [*looks, Look("journal", "ok", f"{len(names)} loops")]
+    return [*looks, Look("journal", "ok", f"{len(names)} loop{'' if len(names) == 1 else 's'}")]
 
 
 def _locks(env: Mapping[str, str], cwd: str, now: float, *, mend: bool) -> list[Look]:
@@ -168,13 +170,17 @@ def list_boxes(env: Mapping[str, str], cwd: str) -> list[BoxRow]:
 
 
 def _sandbox(env: Mapping[str, str]) -> list[Look]:
-    """All probes, run now: what is printed was seen, not assumed."""
+    """All probes, run now: what is printed was seen, not assumed. They need no state directory."""
     bwrap = shutil.which("bwrap", path=env.get("PATH"))
-    found = probe_levels(
-        open_state(state_dir(env), create=True).root, home=env.get("HOME") or "/", bwrap=bwrap
-    )
+    with ExitStack() as stack:
+        try:
+            root = open_state(state_dir(env), create=True).root
+        except RalphError:
+            root = stack.enter_context(TemporaryDirectory(prefix="ralph-doctor-"))
+        found = probe_levels(root, home=env.get("HOME") or "/", bwrap=bwrap)
     held = found.level in ("S2", "S3")
-    looks = [Look("sandbox", "ok" if held else "note", found.level, "" if held else "apt install bubblewrap")]
+    cure = "" if held else "ralph help sandbox" if bwrap else "apt install bubblewrap"
+    looks = [Look("sandbox", "ok" if held else "note", found.level, cure)]
     shut = ("can write only", "cannot see", "has no network", "have no network", "another user")
     looks += [
         Look("", "ok" if held and any(one in words for one in shut) else "note", words)

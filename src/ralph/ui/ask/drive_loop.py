@@ -73,7 +73,7 @@ def drive_and_show(
     hosted: bool = False,
 ) -> int:
     """Drive until the loop stops; a blocked one asks on a terminal and goes on with the answer."""
-    signals, number = SignalCount(detached=hosted), loop_number(name, env)
+    signals, number = SignalCount(detached=hosted), loop_number(name, env, os.getcwd())
     if as_json and stint is not None:
         _show_begun(env, name)
     while True:

@@ -27,8 +27,7 @@ def show_order(prepared: Prepared, *, as_json: bool) -> None:
         }
         print(json.dumps(body, ensure_ascii=False))
         return
-    for line in order_lines(prepared):
-        print(line)
+    print(*order_lines(prepared), sep="\n")
 
 
 def order_lines(prepared: Prepared) -> list[str]:

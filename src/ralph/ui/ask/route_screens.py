@@ -14,11 +14,7 @@ import msgspec
 
 from ralph.app.sentence.route import is_open
 from ralph.app.words.format import clock, safe, table
-from ralph.core.sentence.intent import (
-    Route,
-    RouteChoice,
-    RouteQuestion,
-)
+from ralph.core.sentence.intent import Route, RouteChoice, RouteQuestion
 
 # control -> command lines, the first whose command exists
 CONTROLS: Mapping[str, tuple[tuple[str, ...], ...]] = {
@@ -124,7 +120,7 @@ def control_argv(found: Route, typed: Sequence[str] = ()) -> list[str]:
 
     words = next(words for words in CONTROLS[found.verb] if words[0] in commands())
     name = [found.loop_id] if found.loop_id else []
-    more = [str(found.count or USUAL_PARALLEL)] if found.verb == "parallel" else []
+    more = [str(found.count or USUAL_PARALLEL)] if found.verb == "parallel" else [*found.paths]
     if found.task is None:  # else they are the new loop's
         said = _bound_flags(found) if found.verb == "resume" else []
         more += [f"+{word}" if at % 2 else word for at, word in enumerate(said)]

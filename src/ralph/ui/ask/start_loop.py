@@ -208,12 +208,7 @@ def with_limits(flags: LoopFlags, limits_set: Callable[[], dict[str, float]]) ->
     """The flags with what task and criterion say about money, time and tries, said on stderr."""
     alone = flags.yes or not (sys.stdin.isatty() and sys.stderr.isatty())
     until, settings = task_limits.with_limits(
-        flags.task,
-        flags.until,
-        flags.settings,
-        limits_set,
-        tell=_print_note,
-        ask=None if alone else _prompt,
+        flags.task, flags.until, flags.settings, limits_set, tell=_print_note, ask=None if alone else _prompt
     )
     return msgspec.structs.replace(flags, until=until, settings=settings)
 

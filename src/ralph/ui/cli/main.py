@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ralph.errors import RalphError
-from ralph.ui.cli.streams import CANNOT_WRITE, can_write, flush_streams, open_streams, silence
+from ralph.ui.cli.streams import CANNOT_WRITE, can_write, flush_streams, fold_to_window, open_streams, silence
 
 if TYPE_CHECKING:
     import click
@@ -27,6 +27,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = list(sys.argv[1:] if argv is None else argv)
     gc.disable()  # importing makes no garbage, only work for its collector; `tree` turns it on again
     open_streams()
+    if not wants_json(args):
+        fold_to_window(args[0] if args else "")
     _leave_out_own_tools()
     try:
         code = _run_guarded(args)

@@ -7,18 +7,20 @@ number, and what is printed would go into it.
 from __future__ import annotations
 
 import codecs
+import io
 import os
+import re
 import sys
 from typing import IO
 
 CANNOT_WRITE = 4
+# What these print is for programs, editors and clipboards, or fits the window already.
+_AS_IT_IS = frozenset(("completions", "config", "diff", "export", "hook", "mcp", "prompt", "report"))
+_COLOUR = re.compile(r"\x1b\[[\d;]*m")
+_COMMAND = re.compile(r"(?<=  |: )(?:ralph|git|npm|uv|pipx|curl|apt) .*?(?=  |$)")  # to copy: never broken
 # One column stands in for one column, so that nothing moves.
 _STAND_INS = dict(
-    zip(
-        "✔✘◑‖▶▸▏→·…─█░“”\N{MULTIPLICATION SIGN}\N{MINUS SIGN}≈∞",
-        '+x~=>>_>-~-#.""x-~-',
-        strict=True,
-    )
+    zip("✔✘◑‖▶▸▏→·…─█░“”\N{MULTIPLICATION SIGN}\N{MINUS SIGN}≈∞", '+x~=>>_>-~-#.""x-~-', strict=True)
 )
 
 
@@ -37,6 +39,60 @@ def open_streams() -> None:
         if hasattr(stream, "reconfigure"):  # a locale that lacks a character must not end a loop
             codecs.register_error("ralph-ascii", _stand_in)
             stream.reconfigure(errors="ralph-ascii")
+
+
+class _Screen(io.TextIOWrapper):
+    """A terminal: what is wider than it is broken between words."""
+
+    def write(self, text: str) -> int:
+        width = width_of(self)
+        lines = (line if width >= len(line) else fold_line(line, width) for line in text.split("\n"))
+        return super().write("\n".join(lines))
+
+
+def fold_to_window(command: str) -> None:
+    """What this command prints on a terminal fits its window from here on."""
+    for name in () if command in _AS_IT_IS else ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if isinstance(stream, io.TextIOWrapper) and stream.isatty():
+            setattr(sys, name, _Screen(stream.buffer, stream.encoding, stream.errors, line_buffering=True))
+
+
+def width_of(stream: IO[str]) -> int:
+    """Columns of a terminal; 0 when the stream is none."""
+    try:
+        return os.get_terminal_size(stream.fileno()).columns if stream.isatty() else 0
+    except (OSError, ValueError):
+        return 0
+
+
+def fold_line(line: str, width: int) -> str:
+    """The rest stands under a column of the first third; short cells and commands stay whole, colours too."""
+    plain = _COLOUR.sub("", line)
+    if not 0 < width < len(plain) or "\x1b" in plain or "\r" in plain:
+        return line
+    from textwrap import wrap
+
+    columns = [found.end() for found in re.finditer(r"(?<=\S) {2,}", plain)]
+    indent = len(plain) - len(plain.lstrip())
+    hang = min((at for at in columns if at <= width // 3), default=min(indent or 2, width // 2))
+    whole = re.compile(rf"(?<=  )\S(?:\S| (?! )){{1,{width // 3}}}(?=  |$)")
+    held = "\0" * indent + whole.sub(_hold, _COMMAND.sub(_hold, plain)).lstrip()
+    held = re.sub(rf" +(?=\S{{{width - hang + 1}}})", _hold, held)  # what no line can hold stays at its label
+    folded = "\n".join(
+        wrap(held, width, subsequent_indent=" " * hang, break_long_words=False, break_on_hyphens=False)
+    )
+    folded = folded.replace("\0", " ")
+    inked = [at for at, character in enumerate(folded) if not character.isspace()]
+    for found in reversed(list(_COLOUR.finditer(line))):
+        count = len("".join(_COLOUR.sub("", line[: found.start()]).split()))
+        at = inked[count - 1] + 1 if found[0] == "\x1b[0m" else inked[count]
+        folded = folded[:at] + found[0] + folded[at:]
+    return folded
+
+
+def _hold(found: re.Match[str]) -> str:
+    return found[0].replace(" ", "\0")
 
 
 def _stand_in(error: UnicodeError) -> tuple[str | bytes, int]:

@@ -19,8 +19,9 @@ _LEAVE = ("q", "\x03", "\x04")
 _COMMANDS = {"d": "diff", "l": "logs"}
 _HELP = (
     "p  pause after this iteration; ralph resume goes on",
-    "s  note for the next iteration     d  what has changed so far     l  the log",
+    "s  note for the next iteration   d  diff so far   l  log",
 )
+_ROOMY = 78  # columns from which the key that stops says when
 
 
 class Keyboard:
@@ -49,8 +50,7 @@ class Keyboard:
             typed = _ESCAPE if typed == _ESCAPE else ""
         # Each key counts, also after one that leaves; those typed after the terminal was lent are not for us.
         left = sum(self._take(key) for key in typed if not self._view.is_away)
-        if typed:
-            self._show()
+        self._show()  # for the window as it is now
         return left > 0
 
     def _take(self, key: str) -> bool:
@@ -100,12 +100,9 @@ class Keyboard:
         if self._note is not None:
             self._view.keys = (f"note> {self._note}▏", "Enter sends it with the next iteration, Esc drops it")
             return
-        last = "q leave" if self._attached else "q stop after this iteration  ^C^C now"
+        stops = "q leave" if self._attached else "q stop after this iteration  ^C^C now"
+        last = stops if self._view.console.width > _ROOMY else stops.partition(" after")[0]
         hint = f"p pause  s note  d diff  l log  {last}  ? help"
         if not self._keys:
-            hint = (
-                "ctrl-c leaves this view"
-                if self._attached
-                else "ctrl-c stops after this iteration, twice: now"
-            )
-        self._view.keys = (*(_HELP if self._helps else ()), hint)
+            hint = stops.replace("q ", "ctrl-c: ", 1).replace("  ^C^C now", ", twice: now")
+        self._view.keys = (*((*_HELP, stops.replace(" ", "  ", 1)) if self._helps else ()), hint)

@@ -12,6 +12,7 @@ from typing import IO
 
 from rich.console import Console, RenderableType
 from rich.live import Live as Region
+from rich.segment import Segment
 from rich.text import Text
 
 from ralph.app.words.format import cut_words, safe, use_colour
@@ -65,6 +66,7 @@ class Live(Silent):
         self._loop: Loop | None = None
         self._activity: Doing | None = None
         self._call: StoryCall | None = None
+        self._drawn: tuple[int, RenderableType] = (0, "")
         self._held: list[Text] = []  # what came while the terminal was away
         self._facts: deque[str] = deque(maxlen=MAX_FACTS)
         self._red: dict[str, int] = {}  # by gate: newest, and before this iteration
@@ -139,8 +141,20 @@ class Live(Silent):
 
     def _draw(self) -> None:
         region, loop = self._region, self._loop
-        if region is not None and loop is not None:
-            self._guard(lambda: region.update(self.screen(loop), refresh=True))
+        if region is None or loop is None:
+            return
+        before, self._drawn = self._drawn, (self.console.width, self.screen(loop))
+        if self._drawn[0] < before[0]:
+            self._guard(lambda: self._clear_wrapped(*before))
+        self._guard(lambda: region.update(self._drawn[1], refresh=True))
+
+    def _clear_wrapped(self, width: int, screen: RenderableType) -> None:
+        """A narrower window has broken the lines that were drawn: go up by what they take more of it now."""
+        options = self.console.options.update(width=width)
+        lines = self.console.render_lines(screen, options, pad=False)
+        more = sum((Segment.get_line_length(line) - 1) // self.console.width for line in lines)
+        if self.stderr.isatty() and more > 0:
+            write(self.stderr, f"\x1b[{more}A\x1b[J")
 
     def screen(self, loop: Loop) -> RenderableType:
         """What stands below the folded lines now."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import IO, Self
 
@@ -11,7 +10,7 @@ from ralph.app.words.ending import ending
 from ralph.app.words.format import safe, use_colour
 from ralph.core.model.events import AnyEvent
 from ralph.core.model.loop import Loop
-from ralph.ui.cli.streams import silence
+from ralph.ui.cli.streams import silence, width_of
 from ralph.ui.display import Doing
 
 
@@ -66,11 +65,3 @@ def write(stream: IO[str], text: str) -> None:
         stream.flush()
     except (OSError, ValueError):
         silence(stream)
-
-
-def width_of(stream: IO[str]) -> int:
-    """Columns of a terminal; 0 when the stream is none."""
-    try:
-        return os.get_terminal_size(stream.fileno()).columns if stream.isatty() else 0
-    except (OSError, ValueError):
-        return 0

@@ -70,7 +70,7 @@ def _body(view: View) -> RenderableType:
     inner = view.width // 2 - 2 if view.width >= WIDE else view.width
     state = [*_checks(view, inner), _spend(view, inner), *_missing(view, inner)]
     if view.width < WIDE:
-        room = max(1, view.height - _FIXED_LINES - len(state))
+        room = max(1, view.height - _FIXED_LINES - len(state) - len(view.keys) + 1)
         facts = _fact_lines(view, view.width, min(room, 6))
         return Group(*facts, Text(""), *state) if view.height >= 20 else Group(*facts, *state)
     grid = Table.grid(padding=(0, 2))

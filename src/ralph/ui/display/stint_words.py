@@ -5,16 +5,7 @@ from __future__ import annotations
 import re
 
 from ralph.agents import Claimed, Denied, FaultSeen, LimitHit, Raw, Said, ToolUsed
-from ralph.app.words.format import (
-    DOT,
-    clock,
-    cost_words,
-    cut_words,
-    plural,
-    plus_minus,
-    safe,
-    short_name,
-)
+from ralph.app.words.format import DOT, clock, cost_words, cut_words, plural, plus_minus, safe, short_name
 from ralph.app.words.lines import limit_words
 from ralph.core.decide.stuck.health import health
 from ralph.core.model.loop import Loop
@@ -73,7 +64,9 @@ def _name_words(loop: str, task: str, number: int) -> str:
         return loop
     name = short_name(loop)
     return (
-        f"#{number}" if "-".join(re.findall(r"\w+", task.lower())).startswith(name) else f"#{number} {name}"
+        f"#{number}"
+        if "-".join(re.findall(r"[^\W_]+", task.lower())).startswith(name)
+        else f"#{number} {name}"
     )
 
 
@@ -82,7 +75,8 @@ def _open_lines(loop: Loop, words: tuple[str, ...]) -> list[str]:
     if loop.work.protection in BOXED:
         return []
     says = safe(next(iter(words), "what the agent can reach is unknown"), 120).removeprefix("no sandbox: ")
-    cure = "" if loop.sealed.box.sandbox == "none" else "; install bubblewrap"
+    broken = "bubblewrap" in says or loop.sealed.box.sandbox == "none"
+    cure = "" if broken else "; apt install bubblewrap"
     return [f"no sandbox: {says}{cure} (ralph help sandbox)"]
 
 

@@ -39,10 +39,7 @@ _WRITTEN = {
     "js": re.compile(rf"(?:{_STRING}|{_NUMBER}|true|false|null|\w+\s*:|[-\[\]{{}},:\s])+"),
 }
 _TRY = {
-    "rs": (
-        "if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| { ",
-        " })).is_ok() { return; }",
-    ),
+    "rs": ("if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| { ", " })).is_ok() { return; }"),
     "js": ("{ let held = true; try { ", " } catch { held = false; } if (held) return; }"),
 }
 _RED = {"rs": "panic!()", "js": "throw new Error()"}

@@ -13,11 +13,7 @@ from ralph.app.tell import abort_loop, refuse_ended
 @click.argument("loops", nargs=-1, metavar="[LOOP]...")
 @click.option("--all", "every", is_flag=True, help="End every unfinished loop of this project.")
 @click.option(
-    "--discard",
-    "--drop",
-    "drop",
-    is_flag=True,
-    help="Discard what they left, too: refs and workspace.",
+    "--discard", "--drop", "drop", is_flag=True, help="Discard what they left, too: refs and workspace."
 )
 @click.option("--reason", default="", metavar="TEXT", help="Reason to record.")
 def command(loops: tuple[str, ...], every: bool, drop: bool, reason: str) -> int:

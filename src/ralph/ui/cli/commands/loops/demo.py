@@ -66,6 +66,7 @@ def _start_loop(folder: str, script: str, pace: float) -> Started:
         cwd=folder,
         checks=(CHECK,),
         flags={"agent": "demo"},
+        loop_id="todo",
         agent_settings={"script": script, "pace": str(pace)},
     )
     return start(prepare_start(request, _env()), _env())

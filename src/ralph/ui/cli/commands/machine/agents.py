@@ -56,9 +56,7 @@ def list_(as_json: bool) -> int:
         )
         for row in rows
     ]
-    for line in table(cells):
-        print(line)
-    print(f"weaker: {WEAKER}")
+    print(*table(cells), f"weaker: {WEAKER}", sep="\n")
     return 0
 
 

@@ -64,7 +64,8 @@ def _verdict(looks: list[Look]) -> str:
     if bad is not None:
         return f"not ready: {bad.what}; next: {bad.next or 'see above'}"
     level = next((look.words for look in looks if look.what == "sandbox"), "")
-    box = f"sandbox {level}" if level in ("S2", "S3") else "no sandbox (apt install bubblewrap)"
+    cure = next((look.next for look in looks if look.what == "sandbox"), "")
+    box = f"sandbox {level}" if level in ("S2", "S3") else f"no sandbox ({cure or level or 'not tried'})"
     names = [
         look.what.removeprefix("agent ")
         for look in looks
@@ -112,14 +113,13 @@ def _box(*, as_json: bool) -> int:
     import msgspec
 
     from ralph.app.upkeep import boxes_of
-    from ralph.app.words.format import safe
+    from ralph.app.words.format import safe, table
 
     rows = boxes_of(dict(os.environ), os.getcwd())
     if as_json:
         print(json.dumps({"v": 1, "rows": [msgspec.to_builtins(row) for row in rows]}))
         return 0
-    print(f"{'who':<6} {'access':<8} {'path':<44} why")
-    for row in rows:
-        print(f"{row.who:<6} {row.access:<8} {safe(row.path, 200):<44} {safe(row.why, 200)}")
+    cells = [(row.who, row.access, safe(row.path, 200), safe(row.why, 200)) for row in rows]
+    print("\n".join(table([("who", "access", "path", "why"), *cells])))
     print("what is not in this table does not exist in a box; --sandbox none has no box at all")
     return 0

@@ -144,8 +144,7 @@ def explain(name: str, checks: tuple[str, ...]) -> int:
     """
     from ralph.app.criterion.gates import explain_gate
 
-    for line in explain_lines(explain_gate(_request(checks), name, dict(os.environ))):
-        print(line)
+    print(*explain_lines(explain_gate(_request(checks), name, dict(os.environ))), sep="\n")
     return 0
 
 

@@ -70,8 +70,7 @@ def command(task: str, as_json: bool, as_yaml: bool, yes: bool, no_try: bool, **
     if quiet:
         _print(criterion.as_data(made, approval), as_yaml=as_yaml)
     else:
-        for line in criterion.proposal_lines(made):
-            print(line)
+        print(*criterion.proposal_lines(made), sep="\n")
         if not made.refused:
             print(f"use it       {criterion.loop_command(made, answers)}")
             if not made.tried and approval:

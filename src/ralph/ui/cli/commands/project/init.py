@@ -57,8 +57,7 @@ def command(level: str, ci: str | None, no_try: bool, dry_run: bool, as_json: bo
     env, cwd = dict(os.environ), os.getcwd()
     plan = init.plan_init(cwd, env, level)  # type: ignore[arg-type]
     if not as_json:
-        for line in init_screens.plan_lines(plan):
-            print(line)
+        print(*init_screens.plan_lines(plan), sep="\n")
     if dry_run or (as_json and not yes):
         if as_json:
             print(json.dumps({"v": 1, "plan": msgspec.to_builtins(plan), "written": False}))

@@ -46,8 +46,7 @@ def command(
         if as_json:
             _dump(_with_advice(one.analytics, one.recommendations if recommend else None))
             return 0
-        for line in _loop_lines(one.analytics):
-            print(line)
+        print(*_loop_lines(one.analytics), sep="\n")
         if recommend:
             advice = [safe(words, 500) for words in one.recommendations]
             print("\n".join(["", *advice] if advice else NO_ADVICE))

@@ -31,7 +31,7 @@ def command(loop: str | None, display: str) -> int:
 
     env = dict(os.environ)
     name = active_loop(loop, env, os.getcwd())
-    number = loop_number(name, env)
+    number = loop_number(name, env, os.getcwd())
     with ExitStack() as stack:
         view = make_watcher(
             display, as_json=False, stdout=sys.stdout, stderr=sys.stderr, env=env, number=number

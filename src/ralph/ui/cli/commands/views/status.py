@@ -94,12 +94,11 @@ def _print_table(rows: list[ListRow], counts: Counter[str], more: int, repo: str
         return
     now = SystemClock().now()
     print(" · ".join(f"{counts[word]} {word}" for word in _sort_words(counts)))
-    for line in table([cells(row, now, with_repo=repo is None) for row in rows]):
-        print(line)
+    print(*table([cells(row, now, with_repo=repo is None) for row in rows]), sep="\n")
     if more:
         print(f"{more} more: ralph status {'' if repo else '--all '}--limit 0")
     urgent = next((row for row in rows if row.word in ("crashed", "damaged", "blocked", "paused")), rows[0])
-    for line in table(steps(urgent)[:2], "  "):
+    for line in table(steps(urgent, _name_here(urgent))[:2], "  "):
         print(line)
 
 
@@ -139,8 +138,7 @@ def _print_one(row: ListRow, *, as_json: bool, quiet: bool) -> None:
     elif quiet:
         print(row.name)
     else:
-        for line in details(row, SystemClock().now()):
-            print(line)
+        print(*details(row, SystemClock().now()), sep="\n")
 
 
 def details(row: ListRow, now: float) -> list[str]:
@@ -162,7 +160,12 @@ def details(row: ListRow, now: float) -> list[str]:
     lines += [f"  asked      {safe(one['key'] + ': ' + one['says'], 300)}" for one in body.get("asked", ())]
     lines += [f"  not yet    {safe(sentence, 300)}" for sentence in body.get("not_yet", ())]
     lines += [f"  unproven   {safe(sentence, 300)}" for sentence in body.get("unproven", ())]
-    return lines + table(steps(row), "  ")
+    return lines + table(steps(row, _name_here(row)), "  ")
+
+
+def _name_here(row: ListRow) -> str:
+    """What to type for it: its number in its own repository."""
+    return str(row.number or "") if row.body and row.body["repo"] == project_of(os.getcwd()) else ""
 
 
 def _plan_lines(body: dict[str, Any]) -> list[str]:
