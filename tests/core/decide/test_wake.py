@@ -8,7 +8,6 @@ import pytest
 from ralph.core.decide.failover import FAULT_CAP
 from ralph.core.decide.machine import decide
 from ralph.core.decide.stints.wake import (
-    KEY_SECONDS,
     LEAVE,
     OLD_SECONDS,
     Standing,
@@ -53,6 +52,13 @@ ROWS = [
     ("and then comes", standing("working", ago=2.5, stints=1), "start"),
     ("the last one waits longest", standing("working", ago=9.0, stints=FAULT_CAP - 1), "leave"),
     ("and then comes too", standing("working", ago=11.0, stints=FAULT_CAP - 1), "start"),
+    ("to the second", standing("working", ago=1.0), "start"),
+    ("to the second, queued", standing("queued", queued_at=NOW - 5.0), "start"),
+    ("queued this very moment", standing("queued", queued_at=NOW), "wait"),
+    ("the third try, to the second", standing("working", ago=10.0, stints=2), "start"),
+    ("24 hours and a moment", standing("working", ago=24 * 3600.0 + 0.5), "leave"),
+    *((f"{phase} is at work", standing(phase), "start") for phase in ("new", "baseline", "judging")),
+    ("24 hours are not more than 24", standing("working", ago=24 * 3600.0), "start"),
     ("a clock that was set back keeps nobody waiting", standing("working", ago=-500.0), "start"),
     ("a runner that dies again and again is given up", standing("working", stints=FAULT_CAP), "stop"),
     ("also one that the machine stops again and again", standing("paused", by="machine", stints=3), "stop"),
@@ -72,7 +78,7 @@ def test_what_a_worker_does_about_a_loop(what: str, loop: Standing, expected: st
 def test_nothing_that_a_person_paused_or_drives_is_woken(phase: str, stints: int) -> None:
     """In no phase and after no number of stints."""
     alone = standing(phase, background=False, stints=stints)
-    assert wake(alone, NOW, ()) == LEAVE
+    assert wake(alone, NOW, ()) == LEAVE == ("leave", "")
     if phase in ("paused", "ended"):
         assert wake(standing(phase, stints=stints), NOW, ()) == LEAVE
 
@@ -82,14 +88,16 @@ def test_a_loop_whose_key_is_not_here_is_paused_by_name() -> None:
     loop = Standing("a", "working", "person", KEY, NOW - 60)
     assert wake(loop, NOW, {"A_KEY", "B_KEY", "PATH"}) == Wake("start")
     found = wake(loop, NOW, {"A_KEY"})
-    assert found.what == "stop"
-    assert "B_KEY" in found.why
-    assert "A_KEY" not in found.why
+    why = "the agent's key was in {}, which is not set here: set it and resume the loop"
+    assert found == Wake("stop", why.format("B_KEY"))
+    assert wake(loop, NOW, ()).why == why.format("A_KEY, B_KEY")
+    given_up = wake(standing("working", stints=FAULT_CAP), NOW, ())
+    assert given_up.why == "its runner ended 3 times in a row without getting anywhere"
 
 
 def test_a_starter_that_has_the_key_is_given_time() -> None:
     """The worker pauses no loop whose starter, who has the key, may still be starting its runner."""
-    for ago, what in ((KEY_SECONDS - 1, "leave"), (KEY_SECONDS + 1, "stop")):
+    for ago, what in ((59.0, "leave"), (60.0, "stop")):
         queued = standing("queued", needs=("A_KEY",), queued_at=NOW - ago)
         assert wake(queued, NOW, ()).what == what
 
@@ -110,8 +118,10 @@ def test_places_go_to_crashed_loops_then_by_priority_then_by_age() -> None:
         standing("queued", loop="urgent", queued_at=20.0, priority="critical"),
         standing("queued", loop="some day", queued_at=1.0, priority="low"),
         standing("working", loop="crashed"),
+        standing("working", loop="longer ago", ago=61.0),
     ]
-    assert [one.loop for one in in_order(loops)] == ["crashed", "urgent", "early", "late", "some day"]
+    found = [one.loop for one in in_order(loops)]
+    assert found == ["longer ago", "crashed", "urgent", "early", "late", "some day"]
 
 
 @pytest.mark.parametrize(
@@ -130,4 +140,7 @@ def test_a_lost_sandbox_stops_only_what_nobody_looks_at(
 ) -> None:
     """A loop that was boxed is not, and no terminal shows it."""
     opening = e.StintStarted(pid=1, host="h", version="1", protection=now, hosted=hosted)
-    assert bool(lost_box(before, opening)) == lost
+    words = (
+        f"its sandbox ({before}) does not hold any more; ralph doctor says why, a resume goes on without it"
+    )
+    assert lost_box(before, opening) == (words if lost else "")
