@@ -182,6 +182,8 @@ def _other_sides(
     expected = next(_expected_side(kind, left, right), None)
     if not either and expected is not None and (constant := altered_constant(expected)):
         return [(constant,)]
+    if any(ast.unparse(side).endswith("ANY") for side in (left, right)):
+        return []  # the test itself takes everything
     plain = [side for side in (left, right) if not _is_computed(side)]
     if kind != "in" and len(plain) == 1:
         return [(_in_place(_value_of(body, plain[0]), _NOTHING),)]
@@ -275,6 +277,8 @@ def _try_claim(statement: ast.stmt, ways: list[_Way], lines: list[bytes], leave:
         f"try: {text}\n{lead}except Exception: _failed = True\n{lead}else: {leave}"
         for text in (_segment(lines, begin, end, spans) for spans in inside)
     ]
+    if isinstance(statement, ast.With):  # what comes after may go by the error that it names
+        tries.append(_segment(lines, begin, end, ()))
     outside = [span for way in ways for span in way if not begin <= span[:2] < end]
     return [(*begin, *end, f"\n{lead}".join(tries)), *outside]
 

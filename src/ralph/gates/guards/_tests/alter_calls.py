@@ -45,7 +45,7 @@ _TRY = {
 _RED = {"rs": "panic!()", "js": "throw new Error()"}
 _LEAVES = {
     "rs": re.compile(r"\breturn\b|\?|\.await\b|\bOk\(\(\)\)"),
-    "js": re.compile(r"\breturn\b"),
+    "js": re.compile(r"\breturn\b|^(?!\s*await\b)[^\n]*\b(?:resolves|rejects)\b", re.MULTILINE),
     "script": re.compile(""),
 }
 _Span = tuple[int, int, str]
