@@ -22,9 +22,9 @@ from ralph.app.hooks.tools import missing_server, why_denied
 from ralph.clock import SystemClock
 from ralph.core.session.names import session_name
 from ralph.core.session.record import HookAnswered, SessionStarted
-from ralph.gates.guards._parts.sql_text import built_queries
 from ralph.shell.session.added_code import find_in_added
 from ralph.shell.session.look import snapshot_here
+from ralph.shell.session.sql_text import built_queries
 from ralph.shell.session.stream import add_fact, read_session
 from ralph.shell.state.directory import open_state
 

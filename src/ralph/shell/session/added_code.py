@@ -20,9 +20,9 @@ from msgspec import Struct
 from ralph.core.text.clean import one_line
 from ralph.gates.guards import READ, GuardFacts, inspect
 from ralph.gates.guards._base.texts import MAX_BYTES, Pair, decode, is_aside, is_testing, new_numbers, pairs
-from ralph.gates.guards._parts.sql_text import built_queries
 from ralph.shell.git.diff_facts import compare_trees
 from ralph.shell.git.store import Store
+from ralph.shell.session.sql_text import built_queries
 
 GUARDS = ("leftovers", "stubs", "secrets")
 MAX_FOUND = 10

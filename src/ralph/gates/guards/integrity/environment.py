@@ -19,7 +19,6 @@ from ralph.gates.guards._base.texts import Pair, decode, new_lines, pairs
 from ralph.gates.guards._breaks.wrap_shell import FUNCTION
 from ralph.gates.guards._files.behind_command import files_behind_gates
 from ralph.gates.judging_paths import is_test
-from ralph.gates.runners import base_name
 
 NAME = "environment"
 KINDS = guard_kinds(NAME, TAKE_OUT, {
@@ -27,10 +26,8 @@ KINDS = guard_kinds(NAME, TAKE_OUT, {
     "startup": ("accuses", "a `.pth` file with code: Python runs it at every start"),
     "entry_point": ("accuses", "package metadata in the tree registers a pytest plugin"),
     "shadow": ("accuses", "a local module takes the place of the test runner", "give it another name"),
-    "shim": ("accuses", "an executable is named like a tool of the gates", "give it another name"),
     "command": ("asks", "a function of shell is named like a command that a check calls",
         "give it another name"),
-    "variables": ("accuses", "a file sets variables or options that steer a runner"),
     "stdlib": ("not yet", "a local module takes the place of one of the standard library or of a tool",
         "give it another name"),
     "path": ("not yet", "a `.pth` file adds to the import path"),
@@ -40,20 +37,6 @@ KINDS = guard_kinds(NAME, TAKE_OUT, {
 _RUNNER_MODULES = word_set("pytest _pytest pluggy iniconfig unittest pytest_cov xdist")
 _OTHER_MODULES = word_set("coverage nose nose2 mypy tox") | sys.stdlib_module_names
 _ROOTS = ("", "src", "lib", "python")
-_TOOLS = word_set(
-    "python python3 pytest py.test node npm npx pnpm yarn git mypy ruff eslint jest vitest mocha tsc cargo "
-    "go make sh bash env coverage tox nox uv poetry"
-)
-_INSTALLED = re.compile(r"(?:^|/)(?:\.?venv|\.?virtualenv|\.tox|\.nox)/")
-_DOTENV = re.compile(
-    r"(?:^|/)(?:\.env(?:\.[\w.-]+)?|\.envrc|\.flaskenv|pytest\.env|\.pytest\.env|\.npmrc|\.yarnrc(?:\.yml)?|\.bashrc|\.bash_profile"
-    r"|\.profile|\.zshrc|\.?mise\.toml|\.node-options)\Z"
-)
-_STEERS = re.compile(
-    r"\b(?:PYTEST_ADDOPTS|PYTEST_PLUGINS|LD_PRELOAD|PYTHONSTARTUP|PYTHONHOME|BASH_ENV|PYTHONINSPECT)\b"
-    r"|\bNODE_OPTIONS\b.{0,300}(?:--require|--import|--loader|-r )"
-    r"|^\s*[\"']?(?:script-shell|node-options|scriptShell)\b"
-)
 _PLUGIN = re.compile(r"^\[pytest11\]", re.MULTILINE)
 _METADATA = re.compile(r"\.(?:egg-info|dist-info)/entry_points\.txt\Z")
 _ATTRIBUTE = re.compile(r"\bfilter=(?!lfs\b)|\bworking-tree-encoding=|\bmerge=(?!union|ours|binary|text)\w")
@@ -62,17 +45,14 @@ _ASKED = re.compile(r"submodule|bump|updat|upgrad|vendor", re.IGNORECASE)
 
 
 def check(facts: GuardFacts) -> GuardResult:
-    tools = _TOOLS | {base_name(gate.tool or (gate.argv or ("",))[0]) for gate in facts.gates}
     findings: list[Finding] = []
     for pair in pairs(facts):
         change = pair.change
         if change.status == "D":
             continue
-        new = change.status in ("A", "R", "T")
         findings += _startup_findings(pair)
-        if new:
+        if change.status in ("A", "R", "T"):
             findings += _shadow(change, facts)
-            findings += _shim(change, tools)
         findings += _settings(pair, facts)
         findings += _commands(pair, facts)
         if change.mode == "160000" and change.status == "M":
@@ -139,15 +119,6 @@ def _at_base(root: str, module: str, facts: GuardFacts) -> bool:
     return any(path == f"{lead}.py" or path.startswith(f"{lead}/") for path in facts.base_paths)
 
 
-def _shim(change: Change, tools: frozenset[str] | set[str]) -> list[Finding]:
-    folder, _, name = change.path.rpartition("/")
-    if name not in tools or _INSTALLED.search(change.path) or change.mode == "160000":
-        return []
-    if change.mode in ("100755", "120000") or folder.rsplit("/", 1)[-1] in ("bin", ".bin"):
-        return _finding("shim", change.path, f"can be called instead of the real {name}")
-    return []
-
-
 def _commands(pair: Pair, facts: GuardFacts) -> list[Finding]:
     """A file that the check sources may redefine what it compares with: `diff() { :; }`."""
     if not pair.path.endswith((".sh", ".bash")) or pair.path in files_behind_gates(facts):
@@ -165,10 +136,6 @@ def _commands(pair: Pair, facts: GuardFacts) -> list[Finding]:
 def _settings(pair: Pair, facts: GuardFacts) -> list[Finding]:
     path = pair.path
     name = path.rsplit("/", 1)[-1]
-    if _DOTENV.search(path):
-        for line in new_lines(facts).get(path, ()):
-            if _STEERS.search(line.text) and not line.text.lstrip().startswith(("#", ";")):
-                return _finding("variables", path, "sets options that steer a runner or a shell", line.number)
     if name == ".gitattributes":
         for line in new_lines(facts).get(path, ()):
             if _ATTRIBUTE.search(line.text) and not line.text.lstrip().startswith("#"):
