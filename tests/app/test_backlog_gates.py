@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from ralph.app.backlog.approve import is_approved
-from ralph.app.backlog.change import add_typed, current, set_status
+from ralph.app.backlog.change import add_typed, current, propose_items, set_status
 from ralph.app.backlog.criteria import item_gates, lasting_commands
 from ralph.app.backlog.desk import Desk, open_desk
 from ralph.app.backlog.helpers import accept
 from ralph.app.backlog.hook import check_push
-from ralph.errors import NeedsHuman, UserError
+from ralph.app.backlog.work.run import RunRequest, run_backlog
+from ralph.app.start import StartRequest
+from ralph.errors import NeedsHuman, SetupError, UserError
 from ralph.shell.config import approvals
 from ralph.shell.git.project import find_project
 from ralph.shell.state.directory import config_dir
@@ -105,3 +107,78 @@ def test_what_was_never_approved_is_not_passed_over(top: Path) -> None:
     assert stopped.code == "not_approved"
     asked = stopped.message.rpartition("ralph approve ")[2]  # the step that it names is enough
     assert approvals.approve(config_dir(desk.env), asked, 0).items
+
+
+def test_a_push_of_another_branch_needs_the_approval_of_its_own_prds(top: Path) -> None:
+    """Commands are those of the pushed commit: the work tree's PRDs approve nothing of another branch."""
+    desk = desk_of(top)
+    prd = top / ".ralph/prd/FEAT-1.json"
+    prd.parent.mkdir(parents=True)
+    link = {"prd_reference": {"file": "FEAT-1.json"}, "verification": ["test -e x"]}
+    body = (
+        '{"feature_id": "FEAT-1", "title": "Title of it", "overview": "An overview that is long enough",'
+        ' "functional_requirements": ["FR-1: it works"], "acceptance_criteria": ["AC-1: it is there"],'
+        ' "constraints": ["run: %s"]}'
+    )
+    prd.write_text(body % "echo other")
+    add_typed(desk, "FEAT-1", "FEAT", {"title": "T", **link})
+    git(top, "add", "-A")
+    git(top, "commit", "-q", "-m", "here")
+    here = git(top, "rev-parse", "HEAD")
+    git(top, "checkout", "-q", "-b", "there")
+    prd.write_text(body % "false")
+    git(top, "commit", "-q", "-a", "-m", "there")
+    there = git(top, "rev-parse", "HEAD")
+    git(top, "checkout", "-q", "-")
+    desk = desk_of(top)
+    assert is_approved(desk, current(desk))
+    codes = {
+        commit: [
+            one.code for one in check_push(desk, f"r {commit} r {'0' * 40}\n") if one.severity == "CRITICAL"
+        ]
+        for commit in (here, there)
+    }
+    assert codes == {here: [], there: ["not_approved"]}
+
+
+class Still:
+    """Nothing is driven: what is begun in these tests is a failure."""
+
+    queue = False
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def drive(self, *_: object) -> None:
+        raise AssertionError("a loop was begun")
+
+    resume = drive
+
+    def say(self, text: str) -> None:
+        self.said.append(text)
+
+
+def test_an_item_whose_tool_is_missing_is_passed_over_with_its_reason(top: Path) -> None:
+    """No loop is made for it and no attempt recorded, however often it is first; by name it is an error."""
+    desk = desk_of(top)
+    name = add_typed(desk, "", "FEAT", {"title": "T", "verification": ["no-such-tool --check"]})
+    git(top, "add", "-A")
+    git(top, "commit", "-q", "-m", "list")
+    typed = StartRequest(task="", cwd=str(top), agent_cmd="true")
+    for _ in range(2):
+        summary = run_backlog(desk_of(top), RunRequest(max_items=1, start=typed), Still())
+        assert (summary.exit_code, list(summary.skipped)) == (3, [name])
+        assert 'command not found: "no-such-tool"' in summary.skipped[name]
+    with pytest.raises(SetupError, match="no-such-tool"):
+        run_backlog(desk_of(top), RunRequest(item=name, start=typed), Still())
+    assert desk_of(top).read().item(name).attempts == ()
+
+
+def test_criteria_of_a_spec_reach_its_item_whole(top: Path) -> None:
+    """Also those without an id or a title: what must be true is in their clauses."""
+    (top / "specs").mkdir()
+    criteria = "- Given 3 and 2 when sub then 1\n\n### SUB-1: zero\n\nGiven 0\n"
+    text = f"# Subtract\n\n## Acceptance criteria\n\n{criteria}"
+    (top / "specs/01-sub.md").write_text(text)
+    [raw] = propose_items(desk_of(top)).items
+    assert raw["acceptance_criteria"] == ["Given 3 and 2, when sub, then 1", "SUB-1: zero: Given 0"]

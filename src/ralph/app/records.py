@@ -40,23 +40,19 @@ def follow_loop(
     """
     with journal_of(env) as reader:
         name, seq, call = choose_loop(reader, text, project_of(cwd)), 0, 0
-        output, rest = CallOutput(name, env), b""
+        output = CallOutput(name, env)
         while True:
             # Asked before reading: whoever stopped after this question wrote its last row before the reading.
             driven = follow and (is_driven(name, env) or is_queued(name, reader))
+            live = follow and seq > 0
             for row in reader.rows(name, seq):
                 seq, event = row.seq, decode_row(row)
+                if live and isinstance(event, AgentEnded):  # its last words come before its end
+                    yield from output.lines(call, last=True)
                 yield RecordEntry(row, event)
-                call = (
-                    event.call
-                    if isinstance(event, AgentStarted)
-                    else 0
-                    if isinstance(event, AgentEnded)
-                    else call
-                )
-            if call and follow:
-                *lines, rest = (rest + output.read(call)).split(b"\n")
-                yield from (line.decode("utf-8", "replace") for line in lines)
+                if isinstance(event, AgentStarted | AgentEnded):
+                    call = event.call if follow and isinstance(event, AgentStarted) else 0
+            yield from output.lines(call)
             if not driven:
                 return
             SystemClock().sleep(POLL_SECONDS)

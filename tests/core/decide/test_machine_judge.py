@@ -33,6 +33,7 @@ from ralph.core.decide.machine import decide, fold
 from ralph.core.model import actions
 from ralph.core.model import events as e
 from ralph.core.model.agent import SealedAgent
+from ralph.core.model.plan.board import state_of
 from ralph.core.model.rubric import JUDGE, Jury, Opinion
 from ralph.core.model.spend import Limits, Usage
 from ralph.errors import IllegalEvent
@@ -215,7 +216,7 @@ def test_calls_of_the_judge_count_in_the_hour() -> None:
 
 
 def test_the_whole_of_a_plan_is_judged_before_it_ends() -> None:
-    """Items pass unasked; a refusal of the whole becomes one more item, and ignoring that blocks."""
+    """Items pass unasked; a refusal of the whole becomes one more item; ignoring it blocks, unticked."""
     assert isinstance(WHOLE.todo[0], actions.PublishItem)
     loop = decide(WHOLE, LAST_ITEM)
     owed = loop.todo[0]
@@ -226,7 +227,11 @@ def test_the_whole_of_a_plan_is_judged_before_it_ends() -> None:
     assert plans.purpose(loop)[0] == "building"
     assert loop.proof.not_yet[0].startswith(f"{JUDGE}: 4.00 of 10")
     idle = plans.called(loop, "t2", claim=b.COMPLETE, said="done signal")
-    assert finish(plans.published(idle)).outcome == "blocked"
+    assert finish(idle).outcome == "blocked"
+    assert idle.build.board is not None
+    assert state_of(idle.build.board, "mend") == "open"
+    older = plans.called(replace(loop, rules=7), "t2", claim=b.COMPLETE, said="done signal")
+    assert finish(plans.published(older)).outcome == "blocked"
     better = plans.verified(loop, "t3", *plans.IDS, claim=b.COMPLETE, said="done signal")
     assert isinstance(better.todo[0], actions.AskJudge)
     assert finish(heard(better, 8.0)).outcome == "verified"

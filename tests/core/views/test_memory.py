@@ -24,6 +24,8 @@ def test_what_two_loops_noted_is_one_entry_of_high_confidence():
         ("other", "low"),
     ]
     assert join_repeated([first, entry("use make db first")])[0].confidence == "low"
+    kept = [entry("run on port 80"), entry("run on port 81"), entry("no tests in CI"), entry("tests in CI")]
+    assert len(join_repeated(kept)) == 4  # one short word can turn a note round
 
 
 def test_a_new_loop_is_told_a_few_that_fit():

@@ -31,7 +31,7 @@ class Onlooker:
         self._name, self._watcher, self._clock = name, watcher, clock
         self._output = CallOutput(name, env)
         self._intake: tuple[int, Intake] | None = None
-        self._seq, self._since, self._told = 0, 0.0, False
+        self._seq, self._since, self._told, self._box = 0, 0.0, False, ""
         self.loop = Loop()
 
     def follow(self, reader: JournalReader, leave: Callable[[], bool]) -> Loop:
@@ -42,7 +42,7 @@ class Onlooker:
             self.loop = decide(self.loop, event)
             words = event.words if isinstance(event, e.StintStarted) else words
         self._watcher.begin(self.loop, words)
-        self.loop = Loop()
+        self._box, self.loop = self.loop.work.protection, Loop()
         self._take(iter(rows))
         while not leave():
             if self.loop.phase in ("ended", "paused") and not self.loop.todo:
@@ -52,7 +52,7 @@ class Onlooker:
             self._take(reader.rows(self._name, self._seq))
             self._hear()
             self._watcher.tick(self.loop, self._activity())
-            if not driven and not self._told:
+            if not driven and not self._told and self.loop.phase not in ("ended", "paused"):
                 self._told = True
                 self._watcher.note("nobody drives it now; a worker takes up what runs in the background")
             self._clock.sleep(POLL_SECONDS)
@@ -66,6 +66,9 @@ class Onlooker:
                 self._since = row.at / 1000
             self._told = False
             self._watcher.event(row.seq, event, self.loop)
+            if isinstance(event, e.StintStarted) and not self._box:
+                self._box = event.protection
+                self._watcher.note(f"{event.protection}: {next(iter(event.words), '')}")
 
     def _hear(self) -> None:
         call = self.loop.call

@@ -14,7 +14,7 @@ from ralph.app.backlog.desk import Desk, add_items, next_id
 from ralph.core.backlog.changes import BacklogFact, Deed, forbidden_move
 from ralph.core.backlog.convert import new_item
 from ralph.core.backlog.items import ID, FeatureList, Status
-from ralph.core.specs.parse import parse_spec
+from ralph.core.specs.parse import SpecCriterion, parse_spec
 from ralph.errors import NothingToDo, UserError
 from ralph.shell.backlog.place import prd_files, read_prd_file
 from ralph.shell.backlog.store import render_fact
@@ -115,7 +115,7 @@ def propose_items(desk: Desk) -> Proposed:
     for path, text in _spec_texts(desk).items():
         if path not in kept:
             spec, name = parse_spec(path, text), f"SPEC-{number:03d}"
-            criteria = [f"{one.id}: {one.title}" for one in spec.criteria]
+            criteria = [_criterion_words(one) for one in spec.criteria]
             title = spec.topic.text if spec.topic else path
             items[name] = new_item(name, title, accept=criteria, notes=path)
             number += 1
@@ -127,6 +127,12 @@ def propose_items(desk: Desk) -> Proposed:
         shown = os.path.relpath(boot, desk.place.top)
         notes = (f'{shown} can be the boot check: put [backlog] boot = "sh {shown}" into ralph.toml',)
     return Proposed(list(items.values()), notes)
+
+
+def _criterion_words(one: SpecCriterion) -> str:
+    parts = (("Given", one.given), ("when", one.when), ("then", one.then))
+    clauses = ", ".join(f"{word} {' and '.join(said)}" for word, said in parts if said)
+    return ": ".join(filter(None, (one.id, one.title, clauses)))
 
 
 def _spec_texts(desk: Desk) -> dict[str, str]:

@@ -6,7 +6,7 @@ import os
 import posixpath
 import re
 
-from ralph.app.backlog.approve import require_approval
+from ralph.app.backlog.approve import PrdReader, require_approval
 from ralph.app.backlog.criteria import configured_gates, project_check
 from ralph.app.backlog.desk import Desk
 from ralph.app.backlog.judge import judge_commit
@@ -53,14 +53,15 @@ def _check_commit(desk: Desk, project: Project, commit: str) -> list[Problem]:
         return []
     found = read_list(text)
     problems = [one for one in found.problems if one.severity != "INFO"]
-    prds, more = _prds(desk, project, commit, found)
+    names, read = _prds_at(desk, project, commit)
+    prds, more = check_links(found, names, read)
     problems += more
     guards = dict.fromkeys(run for prd in prds for run in prd.guards.values())
     commands = {f"constraint-{number}": run for number, run in enumerate(guards, 1)}
     check = project_check(desk, project, commit, "build", proof=False)[0]
     commands |= configured_gates(desk, "build") or ({"build": check.run} if check else {})
     try:
-        require_approval(desk, found if commands else FeatureList())
+        require_approval(desk, found if commands else FeatureList(), read=read)
     except NeedsHuman as asks:
         words = f"constraints and build are not run until you approve their commands: {asks.next}"
         return [*problems, Problem("CRITICAL", "not_approved", commit[:12], words)]
@@ -71,7 +72,8 @@ def _check_commit(desk: Desk, project: Project, commit: str) -> list[Problem]:
     return problems
 
 
-def _prds(desk: Desk, project: Project, commit: str, found: FeatureList) -> tuple[list[Prd], list[Problem]]:
+def _prds_at(desk: Desk, project: Project, commit: str) -> tuple[list[str], PrdReader]:
+    """The names of the commit's PRDs, and what reads one of them there: the work tree may have others."""
     folder = os.path.relpath(desk.place.prds, desk.place.top)
     listed = user_call(project, ["ls-tree", "--name-only", "-z", commit, f"{folder}/"], ok=None).out
     names = [posixpath.basename(os.fsdecode(path)) for path in listed.split(b"\0") if path]
@@ -82,7 +84,7 @@ def _prds(desk: Desk, project: Project, commit: str, found: FeatureList) -> tupl
             read_prd(_blob(project, commit, f"{folder}/{name}") or "", f"{folder}/{name}") if name else None
         )
 
-    return check_links(found, names, read)
+    return names, read
 
 
 def _blob(project: Project, commit: str, path: str) -> str | None:

@@ -6,16 +6,18 @@ is a fact there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
 from ralph.app.place import JournalReader, journal_of
 from ralph.app.views.rows import list_row
+from ralph.clock import SystemClock
 from ralph.core.model.events import AgentEnded, GuardsEnded, LearningsCleared, LoopEnded
 from ralph.core.views.memory import TRUSTED, MemoryEntry, choose_notes, ended_entry, join_repeated
 from ralph.errors import RalphError
 from ralph.shell.journal.store import JournalRow, SummaryRow
+from ralph.shell.ports import Quiet
 
 MAX_LOOPS = 100  # ended loops that are looked at, newest first
 
@@ -103,3 +105,17 @@ def notes_for(task: str, repo: str, env: Mapping[str, str]) -> tuple[str, ...]:
         return choose_notes(list_memory(env, repo), task)
     except RalphError:
         return ()
+
+
+def forget(entries: Sequence[MemoryEntry], env: Mapping[str, str], repo: str | None) -> int:
+    """Forget these, in every loop that noted the same; how many loops that were."""
+    from ralph.shell.run.hold import hold_record
+
+    said, by_loop = {entry.said for entry in entries}, dict[str, list[str]]()
+    for entry in noted_by_loops(env, repo):
+        if entry.said in said:
+            by_loop.setdefault(entry.loop, []).append(entry.lesson)
+    for loop, lessons in by_loop.items():
+        with hold_record(loop, env, SystemClock(), Quiet()) as scribe:
+            scribe.append(LearningsCleared(notes=tuple(lessons)))
+    return len(by_loop)

@@ -260,6 +260,7 @@ def json_row(row: ListRow) -> dict[str, Any]:
         "word": row.word,
         "crashed": crashed,
         "state": "crashed" if crashed else body.get("state", ""),
+        "stopped_by": body.get("stopped_by") if body.get("phase") == "paused" else None,
         "tree": short(body.get("tree", "")),
         "number": row.number or None,
         "pid": row.pid,

@@ -73,8 +73,13 @@ def _hear(loop: Loop, then: Then, seats: tuple[Seat, ...]) -> tuple[Loop, Next]:
 def _is_seated(loop: Loop, seat: Seat, then: Then) -> bool:
     """Is there somebody to ask about this?"""
     sealed = loop.rubric_of(seat)
-    if sealed is None or (isinstance(then, PublishItem) and sealed.after != "item"):
+    if sealed is None:
         return False
+    if isinstance(then, PublishItem) and sealed.after != "item":
+        # Only what it refused as the whole: an agent that leaves that as it is has mended nothing.
+        said = loop.jury_of(seat).opinion
+        if loop.rules < 8 or said is None or (said.tree, said.status) != (loop.work.tree, "fail"):
+            return False
     if seat == "reviewer" and "reviewer" in loop.sealed.criterion.exceptions:
         return False  # a human has overruled it
     return not (isinstance(then, Finish) and then.grade is None)  # nothing was proven that it could judge
@@ -194,7 +199,8 @@ def _act_on_opinion(
     sentence = f"{name}: {said}"
     loop = replace(loop, grade=None)
     gaps = loop.jury_of(seat).gaps
-    idle = again and isinstance(then, Finish)  # it was sent back, and nothing was changed
+    item = isinstance(then, PublishItem) and _sealed_rubric(loop, seat).after != "item"
+    idle = again and (isinstance(then, Finish) or item)  # the whole was sent back, and nothing was changed
     if rubric.retries_used_up(gaps) or idle:
         why = f"{name} refused the work {len(gaps)} time{'s'[: len(gaps) != 1]}, the last time with {said}"
         reasons = "; ".join((opinion.summary, *opinion.suggestions[:3])).strip("; ")

@@ -34,6 +34,11 @@ class MemoryEntry(Struct, frozen=True, kw_only=True):
     confidence: Literal["low", "medium", "high"] = "low"
     offered: bool = True  # may a later loop be told?
 
+    @property
+    def said(self) -> str:
+        """The same in other signs and spaces is the same; with a "no" or another number it is not."""
+        return " ".join(re.findall(r"\w+", self.lesson.casefold()))
+
 
 def ended_entry(body: dict[str, object], loop: str, updated: float) -> MemoryEntry | None:
     """How the loop itself ended: Ralph's own word, of ends that a later loop can learn from."""
@@ -63,18 +68,18 @@ def join_repeated(entries: Iterable[MemoryEntry]) -> list[MemoryEntry]:
     """Newest first; what several loops noted is one entry, of high confidence."""
     found: dict[str, MemoryEntry] = {}
     for entry in sorted(entries, key=lambda one: -one.created):
-        known = found.setdefault(words_of(entry.lesson), entry)
+        known = found.setdefault(entry.said, entry)
         if known.loop != entry.loop:
-            found[words_of(entry.lesson)] = replace(known, confidence="high")
+            found[entry.said] = replace(known, confidence="high")
     return list(found.values())
 
 
 def choose_notes(entries: Sequence[MemoryEntry], task: str) -> tuple[str, ...]:
     """The few that a new loop is told: those that share words with its task first, then the newest."""
-    about = set(words_of(task).split())
+    about = _long_words(task)
 
     def rank(entry: MemoryEntry) -> tuple[int, bool, float]:
-        shared = len(about & set(words_of(f"{entry.lesson} {entry.context}").split()))
+        shared = len(about & _long_words(f"{entry.lesson} {entry.context}"))
         return (-min(shared, 3), entry.confidence != "high", -entry.created)
 
     chosen = sorted((entry for entry in entries if entry.offered), key=rank)[:MAX_OFFERED]
@@ -87,6 +92,5 @@ def matches(entry: MemoryEntry, text: str) -> bool:
     return all(word in held for word in text.casefold().split())
 
 
-def words_of(text: str) -> str:
-    """Its longer words: what says the same in other signs and spaces is the same."""
-    return " ".join(re.findall(r"\w{3,}", text.casefold()))
+def _long_words(text: str) -> set[str]:
+    return set(re.findall(r"\w{3,}", text.casefold()))

@@ -35,7 +35,7 @@ def notices_of(before: Loop, event: AnyEvent, after: Loop) -> Iterator[Notice]:
     was = limit_shares(before)
     for what, share in limit_shares(after).items():
         if was.get(what, 0.0) < SHARE <= share:
-            yield Notice("budget", f"{share:.0%} of the {what} limit is used")
+            yield Notice("budget", f"{share:.0%} of the {what.removesuffix('s')} limit is used")
 
 
 def _left_for_people(before: Loop, event: AnyEvent, after: Loop) -> bool:
@@ -50,10 +50,10 @@ def limit_shares(loop: Loop) -> dict[str, float]:
     """How much of each limit is used; what is not bounded or not known is left out."""
     limits, spend = loop.limits, loop.spend
     used = {
-        "iteration": (loop.iteration, limits.iterations),
+        "iterations": (loop.iteration, limits.iterations),
         "time": (loop.elapsed_seconds, limits.time),
         "cost": (spend.cost, limits.cost),
-        "token": (spend.tokens, limits.tokens),
+        "tokens": (spend.tokens, limits.tokens),
     }
     return {what: amount / most for what, (amount, most) in used.items() if amount is not None and most}
 

@@ -16,11 +16,10 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ralph.core.model.gate import Gate
-from ralph.core.model.verdict import Reading, Verdict
+from ralph.core.model.verdict import Verdict
 from ralph.core.proof.causes import is_missing
 from ralph.gates.guards import GuardFacts, Tried
 from ralph.gates.narrow import narrow_to_files
-from ralph.gates.plant_canary import Planted
 from ralph.shell.gate_run.answers import GateCall, Heard
 from ralph.shell.gate_run.extra_calls import BaseFlakes
 from ralph.shell.ports import Attention
@@ -45,16 +44,6 @@ class GateCalls(Protocol):
     def hear(self, wanted: list[GateCall], tree: str, attend: Attention) -> Iterator[Heard]: ...
     def slot(self, gate: Gate, purpose: str) -> str: ...
     def marks_path(self, slot: str) -> str: ...
-    def with_canary(
-        self,
-        gate: Gate,
-        tree: str,
-        reading: Reading,
-        slot: str,
-        otherwise: str,
-        prefer: Collection[str] = (),
-        known: str = "",
-    ) -> tuple[GateCall, Planted | None]: ...
 
 
 class Lab(Struct):

@@ -8,7 +8,7 @@ which files judge and what a canary does there is known before any agent ran. Ma
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 import msgspec
 from msgspec.structs import replace
@@ -87,7 +87,7 @@ class Judge:
         anew: list[Gate] = []
         for answer in self.hear(wanted, tree, attend):
             gate = self.site.order.criterion.gate(answer.call.gate.name)
-            mine = heard[gate.name]
+            mine, slot = heard[gate.name], self.slot(gate, "again")
             if is_missing(answer.reading, settled=settled):
                 mine.clear()
                 yield self._verdict(gate, tree, stage, [answer], baseline, readings)
@@ -95,7 +95,7 @@ class Judge:
             answer = _take_out_ours(answer, planted, seen)  # noqa: PLW2901
             if answer.call.reads and changed_keys(mine[0].reading, answer.reading, gate.fail_on):
                 # The project minds a foreign test, or being watched; whether it is flaky, a plain call tells.
-                wanted.append(GateCall(gate, tree, stage, self.slot(gate, "again")))
+                wanted.append(GateCall(gate, tree, stage, slot))
                 continue
             if stage == "baseline" and not mine and answer.reading.status != "pass":
                 reading = self._look_for_missing(answer)
@@ -108,14 +108,14 @@ class Judge:
                     continue
             mine.append(answer)
             if again and len(mine) == 1 and answer.evidence:
-                call, bird = self.with_canary(gate, tree, answer.reading, self.slot(gate, "again"), stage)
+                call, bird = with_canary(self.site, gate, tree, answer.reading, slot, stage)
                 if bird is not None:
                     planted[gate.name] = bird
                 wanted.append(replace(call, reads=True))
                 continue
             base = self.base_reading(gate.name, baseline) if fresh else None
             if len(mine) == 1 and self.flakes.may_be_old(gate, mine[0].reading, tree, base):
-                wanted.append(GateCall(gate, tree, stage, self.slot(gate, "again")))
+                wanted.append(GateCall(gate, tree, stage, slot))
                 continue
             mine = self.flakes.settle(gate, mine, tree, base, attend)
             yield self._verdict(gate, tree, stage, mine, baseline, readings)
@@ -191,19 +191,6 @@ class Judge:
     def marks_path(self, slot: str) -> str:
         """The file for marks of code that is wrapped for an experiment, as that code sees it."""
         return os.path.join(self._caller.report_folder(slot), MARKS)
-
-    def with_canary(
-        self,
-        gate: Gate,
-        tree: str,
-        reading: Reading,
-        slot: str,
-        otherwise: str,
-        prefer: Collection[str] = (),
-        known: str = "",
-    ) -> tuple[GateCall, Planted | None]:
-        """The gate once more on this tree, with canaries where some can be put; else as it is."""
-        return with_canary(self.site, gate, tree, reading, slot, otherwise, prefer, known)
 
     def _verdict(
         self,

@@ -23,13 +23,7 @@ class Scribe:
     """The one writer of a loop's journal: decides, stamps, appends, tells the watcher."""
 
     def __init__(
-        self,
-        journal: JournalStore,
-        name: str,
-        record_: Record,
-        clock: Clock,
-        watcher: Watcher,
-        state_root: str,
+        self, journal: JournalStore, name: str, record_: Record, clock: Clock, watcher: Watcher, root: str
     ) -> None:
         if record_.newer:
             raise SetupError(
@@ -39,19 +33,23 @@ class Scribe:
                 next="ralph version",
             )
         self._journal, self._name, self._clock, self._watcher = journal, name, clock, watcher
-        self._root = state_root
-        self._mark = clock.monotonic()
+        self._root, self._mark = root, clock.monotonic()
         self._started = record_.entries[0].row.at / 1000 if record_.entries else clock.now()
+        self._charged = 0.0  # since the newest call began
+        for event in record_.events:
+            self._charged = 0.0 if isinstance(event, e.AgentStarted) else self._charged + event.took
         self.loop = record_.loop
         self.seq = record_.entries[-1].row.seq if record_.entries else 0
 
     def append(self, event: e.AnyEvent, taken: tuple[int, ...] = ()) -> Loop:
         """The loop after this fact, once it is on disk.
 
-        What took longer than this runner has been there, as a call that it took over, says so itself.
+        A call says how long it took, as it may have been taken over; what was charged in it is not twice.
         """
         now, mark = self._clock.now(), self._clock.monotonic()
-        event = msgspec.structs.replace(event, at=now, took=max(event.took, mark - self._mark))
+        took = max(event.took - self._charged, mark - self._mark)
+        event = msgspec.structs.replace(event, at=now, took=took)
+        self._charged = 0.0 if isinstance(event, e.AgentStarted) else self._charged + took
         after = decide(self.loop, event)
         self._write(event, after, taken)
         self._mark, self.loop, self.seq = mark, after, self.seq + 1

@@ -35,7 +35,7 @@ _STAGES = {  # what a call of the final proof is for; how its stage begins
 
 def header(loop: Loop, words: tuple[str, ...], number: int = 0, width: int = 0) -> list[str]:
     """Four lines at most: which loop, by whom, behind what, until when. A resumed one has one line."""
-    order = loop.sealed
+    order, level = loop.sealed, loop.work.protection
     name = _name_words(order.loop, order.task, number)
     if loop.spend.calls:
         lines = [f"{name}  {resumed_words(loop)}", *_probe_lines(loop), *_open_lines(loop, words)]
@@ -44,7 +44,7 @@ def header(loop: Loop, words: tuple[str, ...], number: int = 0, width: int = 0) 
     facts = [
         agent,
         plural(len(order.criterion.gates), "check"),
-        f"sandboxed ({loop.work.protection})" if loop.work.protection in BOXED else "no sandbox",
+        f"sandboxed ({level})" if level in BOXED else "no sandbox" if level else "sandbox not known yet",
         f"max {limit_words(loop.limits).removeprefix('at most ')}",
     ]
     if order.rubric is not None:
@@ -72,7 +72,7 @@ def _name_words(loop: str, task: str, number: int) -> str:
 
 def _open_lines(loop: Loop, words: tuple[str, ...]) -> list[str]:
     """What a missing sandbox means and what mends it, in one line; nothing where one holds."""
-    if loop.work.protection in BOXED:
+    if loop.work.protection in ("", *BOXED):
         return []
     says = safe(next(iter(words), "what the agent can reach is unknown"), 120).removeprefix("no sandbox: ")
     broken = "bubblewrap" in says or loop.sealed.box.sandbox == "none"

@@ -24,6 +24,7 @@ from ralph.core.backlog.items import BacklogItem, FeatureList
 from ralph.core.backlog.select import nothing_words, why_not
 from ralph.errors import NothingToDo, SetupError, UserError
 from ralph.shell.git.project import Project, find_project, name_some, uncommitted_paths
+from ralph.shell.start.gates import refuse_missing_tool
 
 
 class RunRequest(Struct, frozen=True, kw_only=True):
@@ -166,8 +167,8 @@ class _BacklogRun:
             try:
                 self._boot(item, project, base)
                 batch.append(self._begin(item, opened.found, project, base))
-            except UserError as error:
-                if self.request.item:
+            except (UserError, SetupError) as error:
+                if self.request.item or (isinstance(error, SetupError) and error.code != "E-GATE-MISSING"):
                     raise
                 self.summary.skipped[item.id] = f"{error.what}: {error.why}" if error.why else error.what
                 self.hands.say(f"{item.id} is passed over: {self.summary.skipped[item.id]}")
@@ -201,6 +202,7 @@ class _BacklogRun:
         for note in gates.notes:
             self.hands.say(f"{item.id}: {note}")
         prepared = prepare_attempt(self.desk, item, gates, found, self.request.start, base)
+        refuse_missing_tool(prepared.order.criterion.gates, project, self.desk.env)
         begun = begin_attempt(self.desk, item, gates, prepared, queue=self.hands.queue)
         attempt = f"attempt {item.iteration + 1} of {item.max_attempts}"
         self.hands.say(f"{item.id}: {attempt}, loop {begun.started.name}")

@@ -15,6 +15,7 @@ from ralph.gates.guards._calls.noted import NoteRequest, compare_ends, noted_req
 from ralph.gates.guards._tests.note_ends import read_ends
 from ralph.gates.plant_canary import Planted, take_out_canaries
 from ralph.shell.gate_run.answers import GateCall, Heard
+from ralph.shell.gate_run.extra_calls import with_canary
 from ralph.shell.gate_run.schedule import Experiment, Lab
 from ralph.shell.git.trees import edited_tree
 from ralph.shell.ports import Attention
@@ -48,7 +49,7 @@ def _calls(lab: Lab, gate: Gate, repeats: _Repeats) -> list[GateCall]:
         final, same = facts.final[gate.name], facts.base_paths - {change.path for change in facts.changes}
         base = facts.base.get(gate.name)
         known = base.canary.host if base is not None and base.canary is not None else ""
-        call, bird = judge.with_canary(gate, facts.tree, final, slot, "final", same, known)
+        call, bird = with_canary(judge.site, gate, facts.tree, final, slot, "final", same, known)
         if bird is not None:
             repeats.planted[gate.name] = bird
         call = replace(call, watch=watch_request(facts), opened=base is not None and base.reads is not None)

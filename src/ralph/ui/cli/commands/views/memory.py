@@ -71,7 +71,7 @@ def clear(ids: tuple[str, ...], every: bool, since: str, yes: bool) -> int:
       ralph memory clear fix-auth-7f3a91c2/2.1
       ralph memory clear --yes
     """
-    from ralph.app.people.forget import forget
+    from ralph.app.people.memory import forget
     from ralph.app.words.format import plural
     from ralph.errors import NeedsHuman, NothingToDo, UserError
 

@@ -66,7 +66,6 @@ def show(
             print(row.name)
     else:
         _print_table(rows, counts, more, repo)
-        _print_backlog(repo)
     return 0
 
 
@@ -76,7 +75,6 @@ def overview() -> int:
     rows, counts, more = newest_rows(os.environ, repo, LIMIT)
     if rows:
         _print_table(rows, counts, more, repo)
-        _print_backlog(repo)
         return 0
     print("no loops here yet")
     print()
@@ -91,7 +89,7 @@ def _print_table(rows: list[ListRow], counts: Counter[str], more: int, repo: str
         where = f" in '{safe(repo)}'" if repo else ""
         print(f"no loops{where}")
         print("  see all  ralph status --all" if repo else '  start  ralph loop "…" --check "…"')
-        return
+        return _print_backlog(repo)
     now = SystemClock().now()
     print(" · ".join(f"{counts[word]} {word}" for word in _sort_words(counts)))
     print(*table([cells(row, now, with_repo=repo is None) for row in rows]), sep="\n")
@@ -100,6 +98,7 @@ def _print_table(rows: list[ListRow], counts: Counter[str], more: int, repo: str
     urgent = next((row for row in rows if row.word in ("crashed", "damaged", "blocked", "paused")), rows[0])
     for line in table(steps(urgent, _name_here(urgent))[:2], "  "):
         print(line)
+    return _print_backlog(repo)
 
 
 def _print_backlog(repo: str | None) -> None:
