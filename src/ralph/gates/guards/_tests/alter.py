@@ -91,7 +91,8 @@ def _alter(body: _Body, file: _AlteredFile, *, helper: bool = False) -> list[Spa
     found = {one: ways for one in _claims(body.body) if (ways := _ways(body, one, file))}
     tops = [one for one in body.body if one in found]
     first = list(found[tops[0]][0]) if tops else []
-    if tops and any(isinstance(one, ast.Return) and one.lineno < tops[0].lineno for one in _own_nodes(body)):
+    returns = [one for one in _own_nodes(body) if isinstance(one, ast.Return) and one not in body.body]
+    if tops and any(one.lineno < tops[0].lineno for one in returns):
         return []  # some of its cases may end before they claim anything
     if (
         len(found) == 1
