@@ -182,3 +182,17 @@ def test_criteria_of_a_spec_reach_its_item_whole(top: Path) -> None:
     (top / "specs/01-sub.md").write_text(text)
     [raw] = propose_items(desk_of(top)).items
     assert raw["acceptance_criteria"] == ["Given 3 and 2, when sub, then 1", "SUB-1: zero: Given 0"]
+
+
+@pytest.mark.parametrize("run", ["python3 -c 'import x; assert x.f()'", 'test "$(cat out)" = 5'])
+def test_a_command_within_a_command_can_verify_an_item(top: Path, run: str) -> None:
+    """It was typed or approved as a whole, so nothing in it is hidden; what deletes things is no check."""
+    desk = desk_of(top)
+    project = find_project(str(top))
+    for name, commands in (("A-1", [run]), ("A-2", [f"rm -rf x; {run}"])):
+        add_typed(desk, name, "FEAT", {"title": "T", "verification": commands})
+    found = desk.read()
+    assert item_gates(desk, found.item("A-1"), project, project.head).proofs == {"verify-1": run}
+    with pytest.raises(UserError) as refused:
+        item_gates(desk, found.item("A-2"), project, project.head)
+    assert "deletes" in refused.value.why

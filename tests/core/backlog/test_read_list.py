@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.core.backlog.json_text import element_starts
-from ralph.core.backlog.read_list import read_list, unknown_fields
+from ralph.core.backlog.read_list import attempt_problems, read_list, unknown_fields
 
 
 def item(name: str, **more: Any) -> dict[str, Any]:
@@ -137,3 +137,12 @@ def test_fuzzed_text_never_crashes(text: str) -> None:
     """Any text is a list or a problem."""
     found = read_list(text)
     assert found.items or found.problems or "items" in text or text.strip() in ("[]", "{}")
+
+
+def test_an_attempt_that_goes_on_needs_no_evidence_yet() -> None:
+    """Only PASSED and FAILED are held to it; what is empty is named in words."""
+    begun = {"run_id": "r", "timestamp": "2026-01-01T00:00:00Z", "result": "IN_PROGRESS"}
+    begun |= {"evidence": {"commands_run": [], "results_summary": ""}}
+    assert not list(attempt_problems(begun))
+    [(_, _, at, words)] = attempt_problems(begun | {"result": "FAILED"})
+    assert (at, words) == ("evidence/results_summary", "Expected text that is not empty, found ''")

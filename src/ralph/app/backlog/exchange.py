@@ -17,9 +17,8 @@ def read_document(path: str, step: str = "ralph backlog import --help", errors: 
             return file.read(MAX_BYTES)
     except (OSError, UnicodeDecodeError) as trouble:
         why = (getattr(trouble, "strerror", None) or "it is not valid UTF-8").lower()
-        raise UserError(
-            f"'{path[:200]}' cannot be read", code="E-BACKLOG-IMPORT", why=why, next=step
-        ) from None
+        what = f"'{path[:200]}' cannot be read"
+        raise UserError(what, code="E-BACKLOG-IMPORT", why=why, next=step) from None
 
 
 def import_file(desk: Desk, path: str) -> ImportedItems:

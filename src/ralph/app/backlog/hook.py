@@ -79,10 +79,8 @@ def _prds_at(desk: Desk, project: Project, commit: str) -> tuple[list[str], PrdR
     names = [posixpath.basename(os.fsdecode(path)) for path in listed.split(b"\0") if path]
 
     def read(file: str) -> Prd | None:
-        name = next((one for one in prd_names(file) if one in names), "")
-        return (
-            read_prd(_blob(project, commit, f"{folder}/{name}") or "", f"{folder}/{name}") if name else None
-        )
+        path = next((f"{folder}/{one}" for one in prd_names(file) if one in names), "")
+        return read_prd(_blob(project, commit, path) or "", path) if path else None
 
     return names, read
 

@@ -27,7 +27,6 @@ def judge_commit(
     request = StartRequest(task="", cwd=desk.place.top, checks=checks)
     gates = seal_gates(request, settings, project, commit, desk.env, alone_is_proof=True)
     name = f"backlog-{secrets.token_hex(4)}"
-    with open_judge(
-        name, project, gates, settings.box, desk.env, lambda store, _: tree_of(store, commit)
-    ) as (judge, tree):
+    box, env = settings.box, desk.env
+    with open_judge(name, project, gates, box, env, lambda at, _: tree_of(at, commit)) as (judge, tree):
         return {one.gate: one for one in judge.patiently(gates, tree, "baseline", {}, lambda _: False)}

@@ -61,7 +61,7 @@ def _take(keep: Any, value: Any, kind: Any, at: str, wrong: list[WrongField]) ->
     try:
         msgspec.convert(value, kind)
     except (msgspec.ValidationError, RecursionError) as error:
-        text = str(error)
+        text = str(error).replace(r"`str` matching regex '\\S'", "text that is not empty")
         found = _PLACE.search(text)
         seen = repr(value) if len(repr(value)) <= 60 else f"{repr(value)[:57]}…"
         inside = re.sub(r"[.\[]", "/", found[1]).replace("]", "") if found else ""

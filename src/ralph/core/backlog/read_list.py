@@ -146,6 +146,8 @@ def _check_item(found: _Found, item: BacklogItem, at: str) -> None:
 
 def attempt_problems(one: dict[str, Any]) -> Iterator[tuple[Severity, str, str, str]]:
     """What an attempt lacks to be evidence: severity, code, field, sentence."""
+    if one.get("result") == "IN_PROGRESS":  # nothing came of it yet
+        one = one | {"evidence": None}
     try:
         made = msgspec.convert(one, AttemptRow)
     except msgspec.ValidationError:

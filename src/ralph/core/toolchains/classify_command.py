@@ -34,6 +34,7 @@ __all__ = [
 ]
 
 MAX_CHARS = 500  # characters; a longer command is a program, and nobody reads it before saying yes
+VEILED = "it hides another command in itself"  # as the table of deeds says it
 
 
 class Sorted(Struct, frozen=True):

@@ -29,7 +29,7 @@ from ralph.core.criterion.find_commands import (
 )
 from ralph.core.criterion.manifests import MAKEFILES, just_recipes, language_of, make_targets, read_manifest
 from ralph.core.criterion.proposal import Candidate, Manifest, ProjectFacts
-from ralph.core.toolchains.classify_command import why_dangerous
+from ralph.core.toolchains.classify_command import VEILED, why_dangerous
 from ralph.core.toolchains.load import toolchains
 from ralph.shell.criterion import ci
 from ralph.shell.criterion.local import Here, localise_candidate
@@ -293,6 +293,6 @@ def _script_file(made: Candidate, project: Project, listed: Listed) -> Candidate
         text = read_files(project, listed, [path])[0].get(path, b"").decode("utf-8", "replace")
         body = " ".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
         why = why_dangerous(body) if path.endswith((".sh", ".bash")) or text.startswith("#!/bin/") else ""
-        if why and why != "it hides another command in itself":
+        if why and why != VEILED:
             return replace(made, kind="", rejected=f"{path}: {why}")
     return made
