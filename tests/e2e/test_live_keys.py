@@ -41,9 +41,10 @@ def terminal(tmp_path):
     subprocess.run(["tmux", "-S", socket, "kill-server"], capture_output=True, check=False)
 
 
-def test_keys_of_a_loop_in_the_foreground(terminal):
+def test_keys_of_a_loop_in_the_foreground(terminal, tmp_path):
     """A note is typed while the agent works, the log is shown, and q stops after this iteration."""
     start, press, see = terminal
+    tmux = ["tmux", "-S", str(tmp_path / "tmux")]
     ralph = f"{sys.executable} -m ralph"
     start(f"cd {os.sep}tmp && {ralph} demo --pace 4; stty -a | grep -o ' echo ' ; echo THE-END; sleep 60")
     see("agent working")
@@ -55,6 +56,9 @@ def test_keys_of_a_loop_in_the_foreground(terminal):
     see("“mind the größe”")
     press("?")
     see("pause after this iteration; ralph resume goes on")
+    subprocess.run([*tmux, "resize-window", "-t", "t", "-x", "60", "-y", "20"], check=True)
+    shown = see("d diff  l log  q stop  ? help")
+    assert shown.count("─" * 60) == 2, shown  # nothing is left of the wider view
     press("l")
     see("LoopStarted")
     see("missing  ")  # the view is back

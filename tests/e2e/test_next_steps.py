@@ -31,7 +31,7 @@ E-GIT-HELD E-GIT-LFS E-GIT-LOCKED E-GIT-PATH E-GIT-PRUNED E-GIT-TIMEOUT E-ILLEGA
 E-JOURNAL-BUSY E-JOURNAL-DAMAGED E-JOURNAL-FENCED E-JOURNAL-GARBLED E-JOURNAL-ILLEGAL E-JOURNAL-MOVED
 E-LAND-BUSY E-LEARNED-FILE E-LEARNED-LINK E-LEARNED-THERE E-LOCK-UNUSABLE E-LOOP-LOCKED E-LOOP-NEWER
 E-LOOPS-STARTING E-MCP-ARGUMENT E-MCP-LIMIT E-SESSION-CONTINUE E-SKILLS-MOVED E-SPAWN E-STATE
-E-STATE-NETWORK E-STATE-UNREADABLE
+E-STATE-NETWORK E-STATE-UNREADABLE E-BACKLOG-BUSY E-WORKER-BUSY E-LOOP-UNHEARD
 """,
     "loops": """
 E-CHECK-MADE E-LAND-UNTRACKED E-GIT-KILLED E-LAND-EMPTY E-LAND-EDITED E-LAND-NOT
@@ -44,24 +44,16 @@ E-WORKSPACE-FILES
 # Codes whose next line cannot be run in a test, and why.
 UNRUN = {
     "E-BACKLOG-RESET": "needs an attempt that a loop recorded",
-    "E-PROMPT-TEMPLATE": "opens the template in the user's editor",
     "E-AGENT-LOGIN": "a login needs a browser and an account",
-    "E-BACKLOG-BUSY": "kills a run that does not end by itself",
     "E-BACKLOG-DIVERGED": "a git merge of two branches of the user's, after a verified item",
-    "E-GIT-PARTIAL": "fetches from the remote that the clone came from",
-    "E-JOURNAL-LOST": "moves the records of all loops out of the way",
     "E-JOURNAL-NEWER": "installs a newer Ralph from the package index",
-    "E-LOOP-UNHEARD": "wakes a stopped runner: test_plain_faults does it by hand",
     "E-LOOPS-MANY": "pauses a loop at work",
     "E-MCP-MISSING": "installs from the package index",
-    "E-MEMORY-YES": "clears notes that only ended loops of an agent leave",
     "E-PLAN-CURRENT": "makes a plan with the user's agent",
-    "E-PLAN-EDITED": "makes a plan with the user's agent",
     "E-PLAN-INVALID": "makes a plan with the user's agent",
     "E-PLAN-MOVED": "makes a plan with the user's agent",
     "E-PLAN-WRITE": "makes a plan with the user's agent",
     "E-SPEC-MOVED": "asks the user's agent",
-    "E-WORKER-BUSY": "kills a worker that does not end by itself",
 }
 
 # What every script may use: the next line is taken from the error and evaluated in the user's own shell.
@@ -250,7 +242,7 @@ def told(page) -> list[str]:
     """The line of a page, with things of the place in its gaps; of a bug, what all bugs say."""
     line = page.next or ("ralph version --json" if page.exit_code in (70, None) else "")
     holes = {
-        "pid": "$$ # ",
+        "pid": "$(sleep 9 >/dev/null & echo $!)",
         "pids": "$(sleep 9 >/dev/null & echo $!)",
         "path": "check.sh",
         "place": "check.sh",

@@ -21,6 +21,7 @@ from ralph.app.words.story import StoryCall, call_mark, call_parts, is_settled, 
 from ralph.clock import Clock, SystemClock
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
+from ralph.ui.cli.streams import width_of
 from ralph.ui.display import Doing
 from ralph.ui.display.none import Silent, write
 from ralph.ui.display.panel import View, panel
@@ -49,6 +50,8 @@ class Live(Silent):
     ) -> None:
         super().__init__(stdout, stderr, env, number)
         colour = use_colour(stderr, env)
+        if width_of(stderr):  # what the window was when somebody exported it does not follow it
+            env = {name: value for name, value in env.items() if name not in ("COLUMNS", "LINES")}
         self.console = _Console(
             file=stderr,
             force_terminal=stderr.isatty(),
@@ -127,6 +130,7 @@ class Live(Silent):
         self._draw()
 
     def release(self) -> None:
+        self._clear_wrapped()
         region, self._region = self._region, None
         if region is not None:
             self._guard(region.stop)
@@ -137,24 +141,26 @@ class Live(Silent):
         if self.is_away:
             self._held.append(text)
         else:
+            self._clear_wrapped()
             self._guard(lambda: self.console.print(text, soft_wrap=False, overflow="fold"))
 
     def _draw(self) -> None:
         region, loop = self._region, self._loop
         if region is None or loop is None:
             return
-        before, self._drawn = self._drawn, (self.console.width, self.screen(loop))
-        if self._drawn[0] < before[0]:
-            self._guard(lambda: self._clear_wrapped(*before))
+        self._clear_wrapped()
+        self._drawn = (self.console.width, self.screen(loop))
         self._guard(lambda: region.update(self._drawn[1], refresh=True))
 
-    def _clear_wrapped(self, width: int, screen: RenderableType) -> None:
+    def _clear_wrapped(self) -> None:
         """A narrower window has broken the lines that were drawn: go up by what they take more of it now."""
-        options = self.console.options.update(width=width)
-        lines = self.console.render_lines(screen, options, pad=False)
-        more = sum((Segment.get_line_length(line) - 1) // self.console.width for line in lines)
-        if self.stderr.isatty() and more > 0:
-            write(self.stderr, f"\x1b[{more}A\x1b[J")
+        (width, screen), now = self._drawn, self.console.width
+        if self._region is None or now >= width or not self.stderr.isatty():
+            return
+        self._drawn = (now, screen)
+        lines = self.console.render_lines(screen, self.console.options.update(width=width), pad=False)
+        more = sum(max(0, Segment.get_line_length(line) - 1) // now for line in lines)
+        write(self.stderr, f"\x1b[{more}A\x1b[J" if more else "")
 
     def screen(self, loop: Loop) -> RenderableType:
         """What stands below the folded lines now."""

@@ -183,15 +183,15 @@ def doing_words(loop: Loop, activity: Doing) -> str:
         age = clock(quiet) if quiet >= QUIET_SECONDS else f"{quiet:.0f}s"
         return f"agent working {clock(activity.seconds)} (last output {age} ago)"
     if activity.what == "gate":
-        return _checking_words(activity)
+        return _checking_words(activity, "final proof" if loop.iteration else "trying the checks")
     doing = {"guard": "looking at how it came about", "judge": "the judge reads", "workspace": "preparing"}
     return f"{doing.get(activity.what, activity.what)} {clock(activity.seconds)}"
 
 
-def _checking_words(activity: Doing) -> str:
+def _checking_words(activity: Doing, proof: str) -> str:
     names = ", ".join(safe(name, 30) for name in activity.names)
     parts = [words for stage in activity.stages for key, words in _STAGES.items() if stage.startswith(key)]
     if not parts:
         return f"checking {names} {clock(activity.seconds)}".replace("  ", " ")
     waiting = f"{DOT}{activity.waiting} to go" if activity.waiting else ""
-    return f"final proof {clock(activity.seconds)}: {', '.join(dict.fromkeys(parts))}{waiting}"
+    return f"{proof} {clock(activity.seconds)}: {', '.join(dict.fromkeys(parts))}{waiting}"
