@@ -66,12 +66,10 @@ def _verdict(looks: list[Look]) -> str:
     level = next((look.words for look in looks if look.what == "sandbox"), "")
     cure = next((look.next for look in looks if look.what == "sandbox"), "")
     box = f"sandbox {level}" if level in ("S2", "S3") else f"no sandbox ({cure or level or 'not tried'})"
-    names = [
-        look.what.removeprefix("agent ")
-        for look in looks
-        if look.what.startswith("agent ") and look.state == "ok"
+    ready = [
+        look.what.removeprefix("agent ") for look in looks if look.state == "ok" and "agent " in look.what
     ]
-    own = [name for name in names if name not in ("command", "demo")]
+    own = [name for name in ready if name not in ("command", "demo")]
     if not own:
         return f"ready for the demo agent, {box}; no coding agent is logged in: ralph agents list"
     return f"ready: {', '.join(own)}, {box}"

@@ -143,8 +143,7 @@ def install(only_print: bool) -> int:
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
-    print(f"wrote {path}")
-    print("  read it              systemctl --user daemon-reload")
+    print(f"wrote {path}\n  read it              systemctl --user daemon-reload")
     print("  enable it            systemctl --user enable --now ralph-worker")
     print("  without a login too  loginctl enable-linger")
     return 0

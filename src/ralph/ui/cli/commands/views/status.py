@@ -76,10 +76,8 @@ def overview() -> int:
     if rows:
         _print_table(rows, counts, more, repo)
         return 0
-    print("no loops here yet")
-    print()
-    print("  see it work     ralph demo")
-    print("  check this box  ralph doctor")
+    print("no loops here yet\n")
+    print("  see it work     ralph demo\n  check this box  ralph doctor")
     print('  start           ralph loop "make the tests pass" --check "npm test"')
     return 0
 
@@ -96,8 +94,7 @@ def _print_table(rows: list[ListRow], counts: Counter[str], more: int, repo: str
     if more:
         print(f"{more} more: ralph status {'' if repo else '--all '}--limit 0")
     urgent = next((row for row in rows if row.word in ("crashed", "damaged", "blocked", "paused")), rows[0])
-    for line in table(steps(urgent, _name_here(urgent))[:2], "  "):
-        print(line)
+    print(*table(steps(urgent, _name_here(urgent))[:2], "  "), sep="\n")
     return _print_backlog(repo)
 
 
