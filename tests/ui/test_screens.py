@@ -91,7 +91,8 @@ def draw_live(width, height):
             live.event(seq, event, loop)
         live.hear(FACTS)
         live._activity, at.wall = Activity("agent", (), 17.0, 100, 2.0), loop.now + 17.0
-        live.keys = ("p pause  s note  d diff  l log  q stop after this iteration  ^C^C now  ? help",)
+        stop = "q stop after this iteration  ^C^C now" if width > 78 else "q stop"  # as `keyboard` says it
+        live.keys = (f"p pause  s note  d diff  l log  {stop}  ? help",)
         console.print(live.screen(loop))
 
     return as_svg(draw, width, height, "ralph loop")
