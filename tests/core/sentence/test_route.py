@@ -368,3 +368,11 @@ def test_what_is_asked_for_beside_specs_stays_a_loop():
     known = KnownHere(specs=True)
     for text in ("ralph this: fix the parser", "keep trying until tests pass", "fix until green"):
         assert route(text, known).build is False
+
+
+@pytest.mark.parametrize("how", ["in the background", "unattended", "so that it survives the session"])
+def test_words_for_the_background_count_before_until_too(how):
+    """Between the task and its criterion they say where, with commas and without; they are not the task."""
+    for said in (f"fix add {how} until pytest passes", f"fix add, {how}, until pytest passes"):
+        found = route(said)
+        assert (found.route, found.task) == ("external", "fix add"), said

@@ -132,8 +132,8 @@ def _request(text: str, asks: bool, known: KnownHere, language: PhraseTable) -> 
         found = match_.matches(text, language, external=external, build=False)
         if found is None:
             return no_route("specs", peel.fold(whole))
-    if found.task.endswith(","):  # "…, even if I log out, until its tests pass"
-        rest, inside = peel.peel_end(found.task.rstrip(" ,"), language)
+    rest, inside = peel.peel_end(found.task.rstrip(" ,"), language)  # "… in the background until …"
+    if found.task.endswith(",") or (found.criterion and all(one.about == "outside" for one in inside)):
         found = replace(found, task=rest, peeled=(*found.peeled, *inside))
     loose = tuple(one for one in tail if not one.firm) if _open_ended(found) else ()
     task = " ".join([found.task, *(one.text for one in reversed(loose))]) if loose else found.task
