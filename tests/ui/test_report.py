@@ -34,7 +34,7 @@ def sections(text):
 def test_verified_report(tmp_path):
     """A verified report has the status line, S0's sections, the proof, the story and the next steps."""
     text = report_md(report(tmp_path, making.verified(), change=ChangeSize(9, 212, 40)))
-    assert "\nStatus: COMPLETED\n" in text
+    assert "\nStatus: COMPLETED  \n" in text
     assert sections(text) == [
         "Summary", "Execution Details", "Git State", "Results", "Reproduce", "Next Steps",
     ]  # fmt: skip

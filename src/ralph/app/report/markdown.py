@@ -86,6 +86,7 @@ def _template() -> Template:
     )
     environment.filters |= {"words": text, "code": code, "cell": _cell}
     environment.globals |= {
+        "MERGE_WORDS": say.MERGE_WORDS,
         "clock": say.clock,
         "iso": say.iso,
         "plural": say.plural,

@@ -35,7 +35,7 @@ from ralph.app.words.ending import (
     not_yet_lines,
     standing,
 )
-from ralph.app.words.format import GOOD, clock, dollars, iso, plural, safe, thousands
+from ralph.app.words.format import GOOD, clock, dollars, iso, landed_words, plural, safe, thousands
 from ralph.app.words.next_steps import next_steps
 from ralph.app.words.story import StoryCall, call_line, calls_of, gate_marks
 from ralph.core.model import events as e
@@ -245,19 +245,11 @@ def _interventions(events: tuple[e.AnyEvent, ...]) -> list[Intervention]:
                         safe(event.author),
                     )
                 )
-            case e.PauseAsked():
-                found.append(
-                    Intervention(iso(event.at), f"pause: {safe(event.reason, 500) or 'no reason given'}")
-                )
-            case e.AbortAsked():
-                found.append(
-                    Intervention(iso(event.at), f"abort: {safe(event.reason, 500) or 'no reason given'}")
-                )
-            case e.LandingEnded():
-                done = "done" if event.done else "not done"
-                found.append(
-                    Intervention(iso(event.at), f"{event.direction} {done} {safe(event.note)}".strip())
-                )
+            case e.PauseAsked(reason=why) | e.AbortAsked(reason=why):
+                word = "pause" if isinstance(event, e.PauseAsked) else "abort"
+                found.append(Intervention(iso(event.at), f"{word}: {safe(why, 500) or 'no reason given'}"))
+            case e.LandingEnded(direction=way, done=done, note=note):
+                found.append(Intervention(iso(event.at), landed_words(way, note, done=done)))
             case e.LoopDropped():
                 found.append(Intervention(iso(event.at), "drop"))
             case _:

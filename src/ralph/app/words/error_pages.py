@@ -47,7 +47,7 @@ def _pages_in(text: str) -> Iterator[ErrorPage]:
         if isinstance(node, ast.Call):
             yield from _page_of_call(node, tree)
         elif isinstance(node, ast.Tuple):
-            yield from _page_of_row(node)
+            yield from _page_of_row(node, tree)
 
 
 def _page_of_call(node: ast.Call, tree: ast.Module) -> Iterator[ErrorPage]:
@@ -67,9 +67,9 @@ def _page_of_call(node: ast.Call, tree: ast.Module) -> Iterator[ErrorPage]:
         )
 
 
-def _page_of_row(node: ast.Tuple) -> Iterator[ErrorPage]:
+def _page_of_row(node: ast.Tuple, tree: ast.Module) -> Iterator[ErrorPage]:
     """A row of a table: a code, words, perhaps a command."""
-    texts = [_words(one) for one in node.elts]
+    texts = [_words(one) or _words_of_name(one, tree) for one in node.elts]
     codes = [text for text in texts if _CODE.fullmatch(text)]
     if len(codes) == 1:
         said = [text for text in texts if " " in text]

@@ -175,4 +175,9 @@ def paint(text: str, style: str, on: bool) -> str:
 
 
 # How a merge of a result stands; the journal's own words are older.
+LANDING_WORDS = {"land": "merge", "undo": "undo"}
 MERGE_WORDS = {"": "", "landing": "half merged", "landed": "merged", "undoing": "half undone"}
+
+
+def landed_words(direction: str, note: str, *, done: bool) -> str:
+    return f"{LANDING_WORDS[direction]} {'done' if done else 'not done'}  {safe(note)}".rstrip()

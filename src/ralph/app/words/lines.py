@@ -12,11 +12,13 @@ from msgspec.structs import asdict
 
 from ralph.app.words.format import (
     DOT,
+    LANDING_WORDS,
     brief_seconds,
     change_words,
     clock,
     cost_words,
     dollars,
+    landed_words,
     plural,
     safe,
     short,
@@ -298,11 +300,11 @@ def _loop_ended(event: e.LoopEnded) -> str:
 
 
 def _landing(event: e.LandingStarted) -> str:
-    return f"{event.direction}  {safe(event.branch)}  {short(event.old)} to {short(event.new)}"
+    return f"{LANDING_WORDS[event.direction]}  {safe(event.branch)}  {short(event.old)} to {short(event.new)}"
 
 
 def _landed(event: e.LandingEnded) -> str:
-    return f"{event.direction}  {'done' if event.done else 'not done'}  {safe(event.note)}".rstrip()
+    return landed_words(event.direction, event.note, done=event.done)
 
 
 _WORDS: dict[type[e.Event], Callable[[Any], str]] = {

@@ -35,7 +35,7 @@ class LandingProblem(msgspec.Struct, frozen=True):
     code: str
     text: str
     paths: tuple[str, ...] = ()
-    next: str = "git status"
+    next: str = "git status"  # `{again}` is the command that was refused
 
 
 class Merged(msgspec.Struct, frozen=True):
@@ -113,13 +113,17 @@ def _overlaps(
     touched = {change.path for change in changes}
     blocked = _in_the_way(project.top, changes, kept - dirty)
     found: list[LandingProblem] = []
-    for code, paths, text in (
-        ("E-LAND-DIRTY", dirty, "your uncommitted changes overlap the result"),
-        ("E-LAND-STAGED", staged.keys() & touched - dirty, "your staged changes overlap the result"),
-        ("E-LAND-UNTRACKED", blocked - dirty, "untracked files are in the way of the result"),
+    aside, all_aside = (
+        "git stash && {again} && git stash pop --index",
+        "git stash --include-untracked && {again}",
+    )
+    for code, paths, text, way_out in (
+        ("E-LAND-DIRTY", dirty, "your uncommitted changes overlap the result", aside),
+        ("E-LAND-STAGED", staged.keys() & touched - dirty, "your staged changes overlap the result", aside),
+        ("E-LAND-UNTRACKED", blocked - dirty, "untracked files are in the way of the result", all_aside),
     ):
         if paths:
-            found.append(LandingProblem(code, text, tuple(sorted(paths))))
+            found.append(LandingProblem(code, text, tuple(sorted(paths)), way_out))
     return found
 
 
@@ -285,17 +289,9 @@ def recover_landing(store: Store, landing: Landing, *, note: str) -> str:
     return answer
 
 
-# What puts your own changes out of the way and back; `{again}` is the command that was refused.
-_WAYS_OUT = {
-    "E-LAND-DIRTY": "git stash && {again} && git stash pop --index",
-    "E-LAND-STAGED": "git stash && {again} && git stash pop --index",
-    "E-LAND-UNTRACKED": "git stash --include-untracked && {again}",
-}
-
-
 def refusal_error(problems: Sequence[LandingProblem], again: str) -> NeedsHuman:
     first = problems[0]
-    way_out = _WAYS_OUT.get(first.code, first.next).replace("{again}", again)
+    way_out = first.next.replace("{again}", again)
     named = [path for problem in problems for path in problem.paths]
     shown = ", ".join(f"'{path}'" for path in named[:5])
     more = f" and {len(named) - 5} more" if len(named) > 5 else ""
