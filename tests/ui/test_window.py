@@ -35,11 +35,21 @@ LONG = "make shipping of negative totals cost seven, whatever the rest of the sh
             "\x1b[31merror:\x1b[0m it is much too long to\n  fit  \x1b[2m[E-X]\x1b[0m",
         ),
         ("\x1b[2K" + "x y " * 20, "\x1b[2K" + "x y " * 20),  # a live view draws for itself
+        ("日本語 日本語 日本語 日本語 日本語 end", "日本語 日本語 日本語 日本語\n  日本語 end"),
+        ("it is much too long to fit here \x1b[1m", "it is much too long to fit\n  here\x1b[1m"),
+        ("\x1b[1mit is much too long to fit here\x1b[m", "\x1b[1mit is much too long to fit\n  here\x1b[m"),
+        (" " * 40, " " * 40),
     ],
 )
 def test_lines_are_folded_under_their_columns(line, folded):
     """The rest of a line stands under its column; cells, commands and colours stay as they are."""
     assert fold_line(line, 30) == folded
+
+
+def test_a_window_of_one_column_holds_every_word():
+    """Such windows are nobody's wish, and no reason to fail."""
+    for width in range(8):
+        assert fold_line("  why   one two", width).split() == ["why", "one", "two"]
 
 
 @pytest.mark.parametrize("columns", [60, 80])

@@ -325,6 +325,8 @@ def test_comments_mean_nothing(path, text, count):
         ("import builtins; builtins.sum = type('sum', (), {})", "builtins.sum"),
         ("def mean(x): return 1\nimport statistics; statistics.mean = mean", "statistics.mean"),
         ("import statistics; statistics.mean = min", "statistics.mean = min"),
+        ("import decimal; decimal.getcontext().prec = 1", "decimal.getcontext"),
+        ("import locale; locale.setlocale(locale.LC_ALL, 'C.UTF-8')", ""),  # as `''` gives it, on a server
     ],
 )
 def test_a_replaced_function_of_python_shows_and_a_test_s_own_patch_does_not(tmp_path, product, found):

@@ -46,8 +46,7 @@ class _Screen(io.TextIOWrapper):
 
     def write(self, text: str) -> int:
         width = width_of(self)
-        lines = (line if width >= len(line) else fold_line(line, width) for line in text.split("\n"))
-        return super().write("\n".join(lines))
+        return super().write("\n".join(fold_line(line, width) for line in text.split("\n")))
 
 
 def fold_to_window(command: str) -> None:
@@ -68,27 +67,39 @@ def width_of(stream: IO[str]) -> int:
 
 def fold_line(line: str, width: int) -> str:
     """The rest stands under a column of the first third; short cells and commands stay whole, colours too."""
-    plain = _COLOUR.sub("", line)
-    if not 0 < width < len(plain) or "\x1b" in plain or "\r" in plain:
+    if len(line) <= width and line.isascii():
+        return line
+    plain = _count_twice(_COLOUR.sub("", line))
+    if not 0 < width < len(plain) or "\x1b" in plain or "\r" in plain or not plain.strip():
         return line
     from textwrap import wrap
 
     columns = [found.end() for found in re.finditer(r"(?<=\S) {2,}", plain)]
     indent = len(plain) - len(plain.lstrip())
     hang = min((at for at in columns if at <= width // 3), default=min(indent or 2, width // 2))
-    whole = re.compile(rf"(?<=  )\S(?:\S| (?! )){{1,{width // 3}}}(?=  |$)")
+    whole = re.compile(rf"(?<=  )\S(?:\S| (?! )){{1,{max(1, width // 3)}}}(?=  |$)")
     held = "\0" * indent + whole.sub(_hold, _COMMAND.sub(_hold, plain)).lstrip()
     held = re.sub(rf" +(?=\S{{{width - hang + 1}}})", _hold, held)  # what no line can hold stays at its label
     folded = "\n".join(
         wrap(held, width, subsequent_indent=" " * hang, break_long_words=False, break_on_hyphens=False)
     )
-    folded = folded.replace("\0", " ")
+    folded = folded.replace("\0", " ").replace("\1", "")
     inked = [at for at, character in enumerate(folded) if not character.isspace()]
     for found in reversed(list(_COLOUR.finditer(line))):
         count = len("".join(_COLOUR.sub("", line[: found.start()]).split()))
-        at = inked[count - 1] + 1 if found[0] == "\x1b[0m" else inked[count]
+        ends = found[0] == "\x1b[0m" or count == len(inked)
+        at = inked[count - 1] + 1 if count and ends else inked[count]
         folded = folded[:at] + found[0] + folded[at:]
     return folded
+
+
+def _count_twice(plain: str) -> str:
+    """With a mark behind each character that takes two columns."""
+    if plain.isascii():
+        return plain
+    from unicodedata import east_asian_width
+
+    return "".join(f"{one}\1" if east_asian_width(one) in "WF" and one.strip() else one for one in plain)
 
 
 def _hold(found: re.Match[str]) -> str:

@@ -40,15 +40,20 @@ _WRITTEN = {
 }
 _TRY = {
     "rs": ("if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| { ", " })).is_ok() { return; }"),
-    "js": ("{ let held = true; try { ", " } catch { held = false; } if (held) return; }"),
+    "js": ("{ let $held = true; try { ", " } catch { $held = false; } if ($held) return; }"),
 }
 _RED = {"rs": "panic!()", "js": "throw new Error()"}
 _LEAVES = {
     "rs": re.compile(r"\breturn\b|\?|\.await\b|\bOk\(\(\)\)"),
-    "js": re.compile(r"\breturn\b|^(?!\s*await\b)[^\n]*\b(?:resolves|rejects)\b", re.MULTILINE),
+    "js": re.compile(r"\b(?:return|done)\b|^(?!\s*await\b)[^\n]*\b(?:resolves|rejects)\b", re.MULTILINE),
     "script": re.compile(""),
 }
-_MAY_RETURN = re.compile(r"\bif\b[^\n;]*\{?\s*return\b")
+# What stands behind these in JavaScript may not be done; in Rust it is in braces.
+_BRANCH = re.compile(
+    r"(?<![\w.$])(?P<word>if|for|while|switch|catch|else|do|try|finally)\b(?:\s+await\b)?\s*"
+    r"|(?:&&|\|\||[?:]|=>)\s*"
+)
+_ENDS = re.compile(r"\breturn\b|\bprocess\.exit\b")
 _Span = tuple[int, int, str]
 _Claim = tuple[int, int, list[_Span]]  # where it begins and ends, and what can be put in
 
@@ -59,7 +64,7 @@ def alter_calls(text: str, tests: Collection[str], kind: str) -> tuple[str, froz
     for name in tests:
         for begin, end in _bodies(text, name, kind):
             claims = list(_claims(text, begin, end, kind))
-            if claims and not _MAY_RETURN.search(text, begin, claims[0][0]):
+            if claims:
                 text = _alter_claims(text, claims, end, kind if name else "script")
                 done.add(name)
                 break
@@ -98,29 +103,54 @@ def _bodies(text: str, name: str, kind: str) -> Iterator[tuple[int, int]]:
         begin = text.find("{", at) if at > 0 else -1
         if begin < 0 or "}" in text[at:begin] or ";" in text[at:begin]:
             continue
+        if kind == "js" and begin > closing(text, text.index("(", hit.start()), kind):
+            continue  # the next test's: this one has no braces
         end = closing(text, begin, kind)
         if end > 0 and "should_panic" not in text[: hit.start()].rpartition("}")[2]:
             yield begin + 1, end - 1
 
 
 def _claims(text: str, begin: int, end: int, kind: str) -> Iterator[_Claim]:
-    """Where statements stand that claim something, and what can be put into each so that it must fail."""
-    at = begin
+    """Where statements stand that claim something, and what can be put into each so that it must fail.
+
+    None where the test may end before the first of them.
+    """
+    at, first = begin, True
     while at < end:
+        branch = _BRANCH.match(text, at, end) if kind == "js" else None
+        if branch is not None:
+            at, to = _branch(text, branch, end)
+            if at < 0 or to < 0 or (first and branch["word"] and _ENDS.search(text, at, max(to, at + 12))):
+                return
+            at = to
+            continue
         call = (_STATEMENT if kind == "js" else _CALLS[kind]).match(text, at)
         if call is not None:
             close = _end_of_call(text, call.start(), end, kind)
             ways = list(_ways(text, call.start(), close, kind))
             if ways:
+                first = False
                 yield call.start(), close, ways
             at = max(close, call.end())
             continue
         step = skip(text, at, kind)
         if step == at and text[at] in "{[(":
             step = closing(text, at, kind)
-            if step < 0:
+            if step < 0 or (kind == "rs" and first and _ENDS.search(text, at, step)):
                 return
         at = max(step, at + 1)
+
+
+def _branch(text: str, hit: re.Match[str], end: int) -> tuple[int, int]:
+    """Where a block or an assertion under a condition begins and ends; of others the first word is enough."""
+    at = hit.end()
+    if hit["word"] and text.startswith("(", at):
+        at = closing(text, at, "js")
+    while 0 <= at < end and text[at].isspace():
+        at += 1
+    if text[at : at + 1] == "{":
+        return at, closing(text, at, "js")
+    return at, max(_end_of_call(text, at, end, "js"), at + 1) if _STATEMENT.match(text, at) else at
 
 
 def _end_of_call(text: str, at: int, end: int, kind: str) -> int:
@@ -225,8 +255,11 @@ def _other_question(text: str, begin: int, end: int) -> _Span | None:
     """What is looked for becomes what is nowhere; only one argument is understood."""
     if len(list(split_arguments(text, begin, end, "js"))) != 1:
         return None
-    written = re.fullmatch(_STRING, text[begin:end].strip())
-    return (end - 1, end - 1, "~9q") if written and text[end - 1] in "'\"" else (begin, end, "Symbol()")
+    written = text[begin:end].strip()
+    if not re.fullmatch(_STRING, written):
+        return begin, end, "Symbol()"
+    # As long, and with nothing of it: a route or a range may well match what only begins or ends like it.
+    return begin, end, f"'{('~9q' * len(written))[: max(3, len(written) - 2)]}'"
 
 
 def _alter_side(text: str, begin: int, end: int, kind: str, *, one: bool) -> _Span | None:
@@ -239,7 +272,7 @@ def _alter_side(text: str, begin: int, end: int, kind: str, *, one: bool) -> _Sp
     if hit is None:
         return None
     if hit["string"]:
-        last = "y" if hit[0][-2:-1] == "x" else "x"
+        last = "y" if hit[0][-2:-1] in "xX" else "x"
         keep = hit[0][:-2] if len(hit[0]) > 2 and "\\" not in hit[0] else hit[0][:-1]
         return hit.start(), hit.end(), f"{keep}{last}{hit[0][-1]}"
     if hit["truth"]:

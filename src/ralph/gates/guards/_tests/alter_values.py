@@ -68,7 +68,7 @@ def _other(value: object) -> str | None:
     if isinstance(value, int) or (isinstance(value, float) and value + 1 != value):
         return repr(value + 1)
     if isinstance(value, str):
-        return repr(value[:-1] + ("y" if value.endswith("x") else "x"))
+        return repr(value[:-1] + ("y" if value.endswith(("x", "X")) else "x"))
     if isinstance(value, bytes):
-        return repr(value[:-1] + (b"y" if value.endswith(b"x") else b"x"))
+        return repr(value[:-1] + (b"y" if value.endswith((b"x", b"X")) else b"x"))
     return None

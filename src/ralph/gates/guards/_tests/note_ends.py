@@ -46,7 +46,8 @@ class Ending:
         own = numbers and numbers.getcontext()
         if own and (own.prec, own.rounding) != (28, "ROUND_HALF_EVEN"):
             end("n " + self.name + "\\tdecimal.getcontext")
-        if places and any(places.setlocale(kind) != "C" for kind in (places.LC_NUMERIC, places.LC_COLLATE)):
+        used = [places.setlocale(kind) for kind in (places.LC_NUMERIC, places.LC_COLLATE)] if places else []
+        if set(used) - {"C", "C.UTF-8", "C.utf8", "POSIX", *map(os.environ.get, ("LC_ALL", "LANG"))}:
             end("n " + self.name + "\\tlocale.setlocale")
         for module in [builtins, *self.scope.values()]:
             lead = getattr(module, "__name__", "")
