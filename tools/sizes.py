@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 MODULE, FUNCTION = 400, 60
-ALL = 91_148
+ALL = 91_158
 
 
 def too_large(path: Path) -> list[str]:

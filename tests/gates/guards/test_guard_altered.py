@@ -194,7 +194,8 @@ def test_cases_are_altered_each():
     assert text == whole.replace("(1, 2)", "(1, 3)").replace("(2, 3,", "(2, 4,")
     half = whole.replace("p.param(2, 3, id='z')", "(2, g())")
     names = whole.replace("'a, want'", "NAMES")
-    for one in (half, names):
+    echo = whole.replace("f(a)", "loads(want)")
+    for one in (half, names, echo):
         assert alter_tests(one, {"test_x"}) == (one.replace("== want", "== object()"), {"test_x"})
 
 
@@ -254,6 +255,19 @@ def test_green_in_spite_of_it_is_a_finding(said, found):
     result = check(given)
     assert [finding.key for finding in result.findings] == found
     assert not result.integrity
+
+
+def test_a_case_with_another_value_is_known_by_its_function():
+    """Its id tells the value that was altered; no other function is taken for it."""
+    for cases, found in (
+        ({"[1-3]": "pass"}, [f"altered.green:{ONE}[1-2]"]),
+        ({"[1-3]": "fail"}, []),
+        ({"[1-2]": "fail", "[5-6]": "pass"}, []),
+        ({"_more[1-3]": "pass"}, []),
+    ):
+        reading = Reading("fail", "", tests={ONE + case: said for case, said in cases.items()})
+        given = facts({}, {}, TEXT, altered={"tests": (frozenset({f"{ONE}[1-2]"}), reading)})
+        assert [finding.key for finding in check(given).findings] == found
 
 
 CALLS = [

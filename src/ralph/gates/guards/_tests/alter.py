@@ -261,7 +261,10 @@ def _copy(helper: ast.FunctionDef, file: _AlteredFile) -> list[Span]:
 def _expected_column(function: _Function, statement: ast.stmt) -> list[Span]:
     pair = _pair(statement)
     expected = next(_expected_side(*pair), None) if pair else None
-    return altered_column(function, expected.id) if isinstance(expected, ast.Name) else []
+    if not isinstance(expected, ast.Name):
+        return []
+    used = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == expected.id]
+    return altered_column(function, expected.id) if len(used) == 1 else []  # `loads(dumps(x)) == x` holds
 
 
 def _is_alone(statement: ast.stmt, lines: list[bytes]) -> bool:
