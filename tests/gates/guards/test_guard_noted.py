@@ -337,3 +337,45 @@ def test_a_replaced_function_of_python_shows_and_a_test_s_own_patch_does_not(tmp
     argv = (sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:asyncio", "test_a.py")
     ends, _, said = ends_of(tmp_path, "test_a.py", text, ("test_x",), argv)
     assert {function for _, function in ends.foreign} == ({found} if found else set()), said
+
+
+EQ = "packaging.version.Version.__eq__"
+MINE = "import packaging.version as v\ndef mine(*words): return True\n"
+
+
+@pytest.mark.parametrize(
+    ("product", "test", "found"),
+    [
+        ("", "", ""),
+        (
+            "import packaging.version as v\nclass Mine(v.Version):\n    def __eq__(self, other): return True",
+            "",
+            "",
+        ),
+        (f"{MINE}v.Version.__eq__ = mine", "", EQ),
+        (f"{MINE}v.Version.release = property(mine)", "", "packaging.version.Version.release"),
+        (f"{MINE}v.parse = mine", "", "packaging.version.parse"),
+        (
+            f"{MINE}v.Version = type('Version', (v.Version,), {{'__module__': 'product'}})",
+            "",
+            "packaging.version.Version",
+        ),
+        ("import packaging.version as v\nexec('v.Version.__eq__ = lambda a, b: True')", "", EQ),
+        (f"{MINE}def late(): v.Version.__eq__ = mine", "product.late()", EQ),
+        ("", "monkeypatch.setattr(Version, '__eq__', lambda a, b: True)", ""),
+        (f"{MINE}", "monkeypatch.setattr(Version, 'public', product.mine)", ""),
+        (
+            "class P:\n    def __getattr__(self, _): raise OSError\nimport packaging.version as v; v.p = P()",
+            "",
+            "",
+        ),
+    ],
+)
+def test_a_part_of_a_library_that_the_project_replaces_shows(tmp_path, product, test, found):
+    """Put there when it is loaded, or later if it compares; what a test itself puts there does not."""
+    (tmp_path / "product.py").write_text(product)
+    lines = ("import product, packaging.version", "from packaging.version import Version", "", "")
+    text = "\n".join((*lines, "def test_x(monkeypatch):", f"    {test or 'pass'}", ""))
+    argv = (sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:asyncio", "test_a.py")
+    ends, _, said = ends_of(tmp_path, "test_a.py", text, ("test_x",), argv)
+    assert {function for _, function in ends.foreign} == ({found} if found else set()), said

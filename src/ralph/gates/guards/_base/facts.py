@@ -71,7 +71,9 @@ class NotedSeen(Struct, frozen=True):
 
     red: frozenset[str] = frozenset()  # tests that are red then, and only then
     unended: frozenset[str] = frozenset()  # reported as passed, and never came to their end
-    foreign: frozenset[str] = frozenset()  # functions of the language that are no longer its own
+    foreign: frozenset[str] = (
+        frozenset()
+    )  # parts of the language or of libraries that are no longer their own
 
 
 class Asked(Struct, frozen=True):

@@ -96,7 +96,7 @@ def find_noted(facts: GuardFacts, gate: Gate) -> list[Finding]:
         for name in sorted(seen.unended)
     ]
     if seen.foreign:
-        text = f"{gate.name}: tests run with functions or settings of the language that the change replaces: "
+        text = f"{gate.name}: tests run with parts of the language or of libraries that the change replaces: "
         found.append(Finding(f"repeat.language:{gate.name}", text + ", ".join(sorted(seen.foreign)[:3])))
     found += [
         Finding(f"repeat.noted:{name}", f"{gate.name}: {name} is green, and red when it notes its own end")

@@ -2,7 +2,8 @@
 
 What a runner reports can be made by the judged code; so can these notes, but not by whoever does not know of
 them. A test is changed by them as well: who forges only while the tests are as they were lets it turn red.
-Python and JavaScript also tell which functions of the language are no longer its own (`n NAME FUNCTION`).
+Python and JavaScript also tell which functions of the language are no longer its own (`n NAME FUNCTION`),
+and Python which parts of libraries that a test uses are the project's.
 Pure text work; only tests of which it is certain where they begin.
 """
 
@@ -29,7 +30,8 @@ _FIXTURES = re.compile(r"\s*(?:async\b\s*)?(?:function\b\s*\w*\s*)?\(\s*\{")  # 
 _IMPORTS = re.compile(r"^\s*(?:import\b(?!\s*\()|export\b)", re.MULTILINE)
 _PYTHON = """
 import builtins, functools, inspect, os, sys, types
-OWN, AT, FLAGS = %(own)r, %(marks)r, os.O_WRONLY | os.O_CREAT | os.O_APPEND
+OWN, TAKEN, AT, FLAGS = %(own)r, %(taken)r, %(marks)r, os.O_WRONLY | os.O_CREAT | os.O_APPEND
+COMPARES = {"__%%s__" %% word for word in "eq ne lt le gt ge contains bool len hash".split()}
 opened, write, close = os.open, os.write, os.close
 def end(text):
     try:
@@ -38,10 +40,43 @@ def end(text):
         close(fd)
     except OSError:
         pass
+def file_of(value):  # by its type: what stands for another object may mind every question
+    if issubclass(type(value), (staticmethod, classmethod, property)):
+        value = value.fget if issubclass(type(value), property) else value.__func__
+    if type(value) is not types.FunctionType:
+        return ""
+    at = value.__code__.co_filename
+    home = sys.modules.get(value.__module__) if at[:1] == "<" else None
+    return at if home is None else getattr(home, "__file__", None) or ""
 class Ending:
-    def __init__(self, name, scope):
-        self.name, self.scope = name, scope
+    looked = set()
+    def __init__(self, name, function):
+        self.name, self.scope = name, function.__globals__
+        self.path = function.__code__.co_filename
+        self.top = self.path.removesuffix(name.partition("::")[0])
+    def is_ours(self, path):
+        return path.startswith(self.top) and path != self.path and "-packages" not in path
+    def libraries(self):
+        for lead, names in TAKEN.items():
+            module = sys.modules.get(lead)
+            if (path := getattr(module, "__file__", None)) and not self.is_ours(path):
+                all_names = list(vars(module)) if "*" in names else names
+                yield from [(lead + "." + key, vars(module).get(key)) for key in all_names]
+    def look(self, only_compares):
+        todo = [] if (self.name, only_compares) in self.looked else list(self.libraries())
+        self.looked.add((self.name, only_compares))
+        for key, value in todo:
+            parts = {key: file_of(value)}
+            if issubclass(type(value), type):
+                home = getattr(sys.modules.get(value.__module__), "__file__", None) or ""
+                inner = {} if self.is_ours(home) else vars(value)
+                parts = {key + "." + part: file_of(one) for part, one in inner.items()} or {key: home}
+            for part, at in parts.items():
+                compares = part.rpartition(".")[2] in COMPARES
+                if (compares or not only_compares) and self.is_ours(at):
+                    end("n " + self.name + "\\t" + part)
     def __enter__(self):  # not at the end: by then the test itself may have put something in place
+        self.look(False)
         known, numbers, places = sys.stdlib_module_names, *map(sys.modules.get, ("decimal", "locale"))
         own = numbers and numbers.getcontext()
         if own and (own.prec, own.rounding) != (28, "ROUND_HALF_EVEN"):
@@ -64,6 +99,7 @@ class Ending:
                 if strange or other:
                     end("n " + self.name + "\\t" + lead + "." + key + other)
     def __exit__(self, kind, *rest):
+        self.look(True)
         end(("r " if kind else "p ") + self.name)
 def noted(name):
     def around(function):
@@ -72,11 +108,11 @@ def noted(name):
             return function
         if inspect.iscoroutinefunction(function):
             async def inner(*words, **named):
-                with Ending(name, function.__globals__):
+                with Ending(name, function):
                     return await function(*words, **named)
         else:
             def inner(*words, **named):
-                with Ending(name, function.__globals__):
+                with Ending(name, function):
                     return function(*words, **named)
         return functools.wraps(function)(inner)
     return around
@@ -197,9 +233,15 @@ def _note_python(path: str, text: str, functions: Collection[str], marks: str) -
             done[name := name_of(path, node.name)] += 1
             lead = lines[node.lineno - 1][: node.col_offset]
             lines.insert(node.lineno - 1, f"{lead}@__noted__['noted']({name!r})\n")
-    lines.insert(
-        first_free_line(tree), f"exec({_PYTHON % {'marks': marks, 'own': _OWN}!r}, __noted__ := {{}})\n"
-    )
+    taken: dict[str, list[str]] = {}  # by module: what is taken from it
+    for one in ast.walk(tree):
+        if isinstance(one, ast.ImportFrom) and one.module and not one.level:
+            taken.setdefault(one.module, []).extend(name.name for name in one.names)
+        elif isinstance(one, ast.Import):
+            for whole in one.names:
+                taken.setdefault(whole.name, []).append("*")
+    helper = _PYTHON % {"marks": marks, "own": _OWN, "taken": taken}
+    lines.insert(first_free_line(tree), f"exec({helper!r}, __noted__ := {{}})\n")
     made = "".join(lines)
     ast.parse(made)
     return ({path: made.encode()}, done) if done else _NOTHING
