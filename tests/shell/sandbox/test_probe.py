@@ -120,6 +120,19 @@ def test_torn_cache_is_asked_again(tmp_path):
     assert probe.cached_protection(str(tmp_path), home=str(tmp_path), bwrap=BWRAP).level in {"S2", "S3"}
 
 
+@needs_bwrap
+def test_a_box_that_did_not_start_is_tried_again(tmp_path):
+    """What failed for want of memory must not cost the sandbox until the next boot."""
+    failing, broken = tmp_path / "bwrap", tmp_path / "broken"
+    failing.write_text(f'#!/bin/sh\n[ -e {broken} ] && exit 1\nexec {BWRAP} "$@"\n')
+    failing.chmod(0o755)
+    broken.touch()
+    ask = partial(probe.cached_protection, str(tmp_path), home=str(tmp_path), bwrap=str(failing))
+    assert ask().level == "S0"
+    broken.unlink()
+    assert ask().level in {"S2", "S3"}
+
+
 def test_cgroup_kill_empties_a_group():
     """Where a group can be made, what is in it dies by one write, and it can be removed."""
     group = cgroup.make(f"cgroup-test-{os.getpid()}")

@@ -151,7 +151,7 @@ def probe_levels(state_dir: str, *, home: str, bwrap: str | None, network: bool 
 
 
 def cached_protection(state_dir: str, *, home: str, bwrap: str | None, network: bool = True) -> Protection:
-    """The same, remembered per boot, kernel, user and bwrap file: what a loop asks for at its start."""
+    """The same, remembered per boot, kernel, user and bwrap file once a box holds: for a loop's start."""
     key = _cache_key(home, bwrap, network=network)
     path = os.path.join(state_dir, "protection.json")
     try:
@@ -162,6 +162,8 @@ def cached_protection(state_dir: str, *, home: str, bwrap: str | None, network: 
     if key in kept:
         return kept[key]
     found = probe_levels(state_dir, home=home, bwrap=bwrap, network=network)
+    if bwrap is not None and not found.boxed:
+        return found  # that may pass, as a machine without memory does: the next start looks again
     same_boot = {k: v for k, v in kept.items() if k.startswith(tree.boot_id())}
     with contextlib.suppress(OSError):  # a state directory that cannot be written is others' error to raise
         write_whole(path, msgspec.json.encode({**same_boot, key: found}))
