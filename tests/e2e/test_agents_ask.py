@@ -24,7 +24,7 @@ def test_the_agent_asks_and_one_command_grants_it(place):
     assert "tamper" not in done.text
     assert not accused(done)
     status = place.ralph("status", loop.sealed.loop)
-    assert f"ralph resume {loop.sealed.loop} --allow '{KEY}=…'" in status.text
+    assert f"ralph resume 1 --allow '{KEY}=…'" in status.text
     assert KEY in place.ralph("report", loop.sealed.loop).text
     granted = place.ralph(
         "resume",

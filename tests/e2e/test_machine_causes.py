@@ -158,7 +158,7 @@ def test_a_gate_that_is_struck_each_time_pauses_the_loop(place, struck):
     assert "ralph resume 1 " in done.text
     status = place.ralph("status", loop.sealed.loop)
     assert "gave no answer 3 times" in status.out, status.report()
-    assert f"ralph resume {loop.sealed.loop}" in status.out
+    assert "ralph resume 1" in status.out
     report = place.ralph("report", loop.sealed.loop)
     assert report.out.count("gate tests: no answer: ") == 3, report.report()
     done = place.ralph("resume", loop.sealed.loop, "--display", "plain")

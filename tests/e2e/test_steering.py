@@ -72,7 +72,7 @@ def test_from_its_first_checkpoint_to_its_end(world):
     registry, state, numbers, points = exported(world, NAME)
     assert (registry["active_loops"], state["status"], list(points)) == ([], "failed", [1])
     assert [one["path"] for one in points[1]["state"]["artifacts"]] == ["calc.py"]
-    assert numbers["summary"]["stop_report"]["exhausted"] == ["iteration"]
+    assert numbers["summary"]["stop_report"]["exhausted"] == ["iterations"]
     (line,) = numbers["iterations"]
     assert (line["tokens_used"], line["token_cost_usd"], line["input_tokens"]) == (100, 0.25, None)
 
