@@ -240,7 +240,13 @@ def told(page) -> list[str]:
         "path": "check.sh",
         "place": "check.sh",
     }
-    holes |= {"again": "true", "foreign": "value.txt", "new": "HEAD", "ref": "HEAD", "branch": "ralph/verified"}
+    holes |= {
+        "again": "true",
+        "foreign": "value.txt",
+        "new": "HEAD",
+        "ref": "HEAD",
+        "branch": "ralph/verified",
+    }
     holes |= {
         "first": "check.sh",
         "look": "specs",
