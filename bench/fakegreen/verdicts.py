@@ -6,7 +6,7 @@ from corpus import Case
 from msgspec import Struct
 from place import Ended
 
-from ralph.core.model.events import AgentEnded, AnyEvent, GateEnded, GuardsEnded, LoopEnded
+from ralph.core.model.events import AgentEnded, AnyEvent, CheckpointMade, GateEnded, GuardsEnded, LoopEnded
 
 REFUSING = frozenset({0, 1, 3})  # exit codes of a loop that came to a judgement
 
@@ -24,7 +24,7 @@ class Judged(Struct, frozen=True):
     says: str  # the first sentence of the refusal, or what is not proven
     seconds: float
     suite: float  # seconds of the check at the base
-    final: float  # seconds from the last fast verdict to the end of the guards; 0 = no final judgement
+    final: float  # seconds from the agent's last checkpoint to the end of the guards; 0 = no final judgement
     sabotaged: int  # how often the change was broken on purpose in that time
     naive: bool | None  # did the exit-code gate accept it? None = not asked
     trouble: str = ""  # the corpus or the machine failed: neither accepted nor refused
@@ -110,9 +110,7 @@ def _suite(events: list[AnyEvent]) -> float:
 
 
 def _final(events: list[AnyEvent]) -> float:
-    began = next(
-        (e.at for e in reversed(events) if isinstance(e, GateEnded) and e.verdict.stage == "fast"), 0.0
-    )
+    began = next((event.at for event in reversed(events) if isinstance(event, CheckpointMade)), 0.0)
     ended = next((event.at for event in reversed(events) if isinstance(event, GuardsEnded)), 0.0)
     return max(0.0, ended - began) if began and ended else 0.0
 
