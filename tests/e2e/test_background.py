@@ -332,6 +332,8 @@ def test_a_loop_whose_sandbox_is_lost_waits_for_a_person(world):
     world.reboot(box=False)
     loop = world.until(name, lambda loop: loop.phase == "paused")
     assert "its sandbox (S" in loop.reason
+    kinds = world.kinds(name)  # whoever dies between both facts leaves it paused
+    assert kinds[kinds.index("PauseAsked") + 1] == "StintStarted"
     assert (loop.control.stopped_by, loop.work.protection) == ("limit", "S0")
     world.reboot()
     assert world.ralph("resume", name, "-d").code == 0

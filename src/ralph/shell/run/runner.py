@@ -55,10 +55,10 @@ class Runner:
         scribe = self._scribe
         if scribe.loop.todo or scribe.loop.phase == "queued":
             opening, before = self._hands.opening(), scribe.loop.work.protection
+            if lost := lost_box(before, opening):  # first: killed in between, nobody would know of the box
+                scribe.append(e.PauseAsked(reason=lost, now=True, by="limit"))
             scribe.append(opening)
             self._watcher.begin(scribe.loop, opening.words)
-            if lost := lost_box(before, opening):
-                scribe.append(e.PauseAsked(reason=lost, now=True, by="limit"))
         while scribe.loop.todo:
             self._attend_now()
             if not scribe.loop.todo:

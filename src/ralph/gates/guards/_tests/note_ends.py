@@ -48,7 +48,7 @@ def file_of(value):  # by its type: what stands for another object may mind ever
     at = value.__code__.co_filename
     home = sys.modules.get(value.__module__) if at[:1] == "<" else None
     return at if home is None else getattr(home, "__file__", None) or ""
-class Ending:
+class NotedTest:
     looked = set()
     def __init__(self, name, function):
         self.name, self.scope = name, function.__globals__
@@ -108,11 +108,11 @@ def noted(name):
             return function
         if inspect.iscoroutinefunction(function):
             async def inner(*words, **named):
-                with Ending(name, function):
+                with NotedTest(name, function):
                     return await function(*words, **named)
         else:
             def inner(*words, **named):
-                with Ending(name, function):
+                with NotedTest(name, function):
                     return function(*words, **named)
         return functools.wraps(function)(inner)
     return around
