@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from ralph.app.flags import FLAGS, PROFILE_FLAGS, format_value
+from ralph.ui.cli.option_groups import Number
 
 # Flags that are settings come from the one table of options; the rest is about this loop alone.
 METAVARS = {
@@ -51,7 +52,7 @@ def _setting_option(flag: str, option: Any) -> Callable[[Any], Any]:
     help_text = (
         option.doc
         if option.default in (None, "", {}, ())
-        else f"{option.doc} [default: {_default_text(option)}]"
+        else f"{option.doc} [default: {format_value(option, option.default)}]"
     )
     return click.option(
         flag,
@@ -64,10 +65,6 @@ def _setting_option(flag: str, option: Any) -> Callable[[Any], Any]:
         help=help_text,
         **switch,
     )
-
-
-def _default_text(option: Any) -> str:
-    return format_value(option, option.default)
 
 
 def typed_settings(given: Mapping[str, object]) -> dict[str, object]:
@@ -191,9 +188,9 @@ READERS = click.option(
     is_flag=False,
     flag_value=4,
     default=0,
-    type=click.IntRange(0, 16),
+    type=Number(0, 16),
     metavar="[N]",
-    help="Run N read-only agents in parallel before planning (4 if N is omitted).",
+    help="Run N read-only agents in parallel before planning (at most 16; 4 if N is omitted).",
 )
 READER_AGENT = click.option(
     "--reader-agent", default="", metavar="NAME", help="Agent for the readers (default: the loop's agent)."
@@ -203,7 +200,7 @@ PLAN_OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--replan-every",
         default=0,
-        type=click.IntRange(0),
+        type=Number(0),
         metavar="N",
         help="Re-plan after every N verified items. Needs a plan.",
     ),

@@ -36,6 +36,13 @@ GROUPS: dict[str, tuple[str, ...]] = {
 _ALL = "ralph.help_all"
 
 
+class Number(click.IntRange):
+    """A whole number within bounds; help says them in words where they matter, not as `[x>=0]`."""
+
+    def _describe_range(self) -> str:
+        return ""
+
+
 def group_of(param: click.Parameter) -> str:
     """The group that names one of its spellings; what none names is about the task."""
     return next((group for group, flags in GROUPS.items() if any(one in flags for one in param.opts)), "Task")

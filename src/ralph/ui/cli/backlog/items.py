@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from ralph.ui.cli.backlog.group import HARNESS, JSON, REASON, backlog, desk_of, print_json, print_notes
+from ralph.ui.cli.option_groups import Number
 
 
 @backlog.command("list", short_help="List items.")
@@ -146,7 +147,7 @@ _FIELDS = (
         help="Add a section to the prompt. Repeatable.",
     ),
     click.option(
-        "--max-attempts", type=click.IntRange(1), default=None, help="Attempts before it is blocked (5)."
+        "--max-attempts", type=Number(1), metavar="N", help="Block the item after N attempts (default 5)."
     ),
     click.option("--enable/--disable", "enabled", default=None, help="Whether `run` may work on it."),
 )

@@ -13,14 +13,19 @@ import click
 from ralph.errors import Busy, RalphError
 from ralph.ui.cli.backlog.group import HARNESS, backlog, desk_of
 from ralph.ui.cli.loop_options import pick_options, setting_options, typed_settings
+from ralph.ui.cli.option_groups import Number
 
 
 @backlog.command("run", short_help="Work through the backlog.")
 @click.option("--once", is_flag=True, help="Make one attempt at one item, then stop.")
 @click.option("--item", default="", metavar="ID", help="Make one attempt at this item.")
-@click.option("--max-items", type=click.IntRange(0), default=0, metavar="N", help="Stop after N attempts.")
+@click.option("--max-items", type=Number(0), default=0, metavar="N", help="Stop after N attempts.")
 @click.option(
-    "--parallel", type=click.IntRange(1, 16), default=1, metavar="N", help="Work on N items at the same time."
+    "--parallel",
+    type=Number(1, 16),
+    default=1,
+    metavar="N",
+    help="Work on N items in parallel (1 to 16).",
 )
 @click.option("-d", "--detach", is_flag=True, help="Run in the background.")
 @click.option("--hosted", default="", hidden=True, metavar="DIR")

@@ -10,6 +10,7 @@ import click
 from ralph.core.text import units
 from ralph.errors import UserError
 from ralph.ui.cli.loop_options import detach_options
+from ralph.ui.cli.option_groups import Number
 
 
 @click.command(short_help="Continue a loop that stopped.")
@@ -51,7 +52,7 @@ from ralph.ui.cli.loop_options import detach_options
 @click.option("--agent", default="", metavar="NAME", help="Continue with another agent.")
 @click.option("--agent-cmd", default="", metavar="CMD", help="Continue with any executable as the agent.")
 @click.option(
-    "--checkpoint", type=click.IntRange(0), metavar="N", help="Continue from this checkpoint; 0 is the base."
+    "--checkpoint", type=Number(0), metavar="N", help="Continue from this checkpoint; 0 is the base."
 )
 @detach_options
 @click.option("--display", default="auto", type=click.Choice(("auto", "live", "plain", "none")))

@@ -9,6 +9,7 @@ import sys
 import click
 
 from ralph.app.words.format import paint, safe_lines, use_colour
+from ralph.ui.cli.option_groups import Number
 
 _TONES = {"+": "green", "-": "red", "@": "blue"}
 _HEAD = re.compile(r"(diff |index |--- |\+\+\+ |new file|deleted file|similarity|rename |old mode|new mode)")
@@ -18,7 +19,7 @@ _HEAD = re.compile(r"(diff |index |--- |\+\+\+ |new file|deleted file|similarity
 @click.argument("loop", required=False)
 @click.option(
     "--iteration",
-    type=click.IntRange(min=1),
+    type=Number(min=1),
     metavar="N",
     help="Compare the base with the checkpoint of iteration N.",
 )

@@ -9,6 +9,7 @@ import click
 
 from ralph.app.records import RecordEntry, follow_loop, stored_text
 from ralph.app.words.format import safe, safe_lines
+from ralph.ui.cli.option_groups import Number
 from ralph.ui.cli.pick_loop import loop_to_show
 
 
@@ -17,7 +18,7 @@ from ralph.ui.cli.pick_loop import loop_to_show
 @click.option("-f", "--follow", is_flag=True, help="Keep printing while the loop is running.")
 @click.option(
     "--iteration",
-    type=click.IntRange(min=0),
+    type=Number(min=0),
     metavar="N",
     help="Show one iteration, with the agent's output.",
 )

@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from ralph.ui.cli.option_groups import Number
+
 
 @click.group(short_help="Show the prompts sent to an agent.")
 def command() -> None:
@@ -17,7 +19,7 @@ def command() -> None:
 
 @command.command("show", short_help="Print the prompt of a call and its parts.")
 @click.argument("loop", required=False)
-@click.option("--iteration", type=click.IntRange(min=1), metavar="N", help="Show the call of iteration N.")
+@click.option("--iteration", type=Number(min=1), metavar="N", help="Show the call of iteration N.")
 @click.option("--diff", "as_diff", is_flag=True, help="Show only what differs from the previous call.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def show(loop: str | None, iteration: int | None, as_diff: bool, as_json: bool) -> int:
