@@ -205,6 +205,13 @@ def shown_word(row: ListRow) -> str:
     return MERGE_WORDS.get(row.body.get("landing", ""), "") or row.word
 
 
+def elapsed_seconds(row: ListRow, now: float) -> float:
+    """With what a call or a check that runs now has taken so far: it is recorded when it ends."""
+    spend = row.body["spend"]
+    running = row.pid is not None and row.word in ("working", "judging", "baseline", "waiting")
+    return float(spend["seconds"] + spend["waited"] + (max(0.0, now - row.updated) if running else 0.0))
+
+
 def cells(row: ListRow, now: float, *, with_repo: bool) -> tuple[str, ...]:
     """loop, where it stands, iterations, checks, spend, age, task."""
     body = row.body
@@ -219,7 +226,7 @@ def cells(row: ListRow, now: float, *, with_repo: bool) -> tuple[str, ...]:
         shown_word(row),
         f"it {body['iteration']}/{limit if limit is not None else '∞'}",
         checks(body["verdicts"]),
-        f"{clock(spend['seconds'] + spend['waited'])}  "
+        f"{clock(elapsed_seconds(row, now))}  "
         + cost_words(spend["cost"], spend["blind"], spend["calls"], estimated=spend["estimated"]),
         ago(now - row.updated),
         row.trouble or f"{where}{task}",

@@ -18,6 +18,7 @@ from ralph.app.views.rows import (
     WORDS,
     ListRow,
     cells,
+    elapsed_seconds,
     json_row,
     newest_rows,
     numbered_name,
@@ -188,7 +189,7 @@ def _facts(row: ListRow, body: dict[str, Any], now: float) -> list[tuple[str, st
         ("sandbox", body.get("protection", "") or "not known yet"),
         ("workspace", safe(body.get("workspace", ""))),
         ("iteration", f"{body['iteration']} of {limit if limit is not None else 'no limit'}"),
-        ("time", _against(clock(spend["seconds"] + spend["waited"]), limits["time"], clock)),
+        ("time", _against(clock(elapsed_seconds(row, now)), limits["time"], clock)),
         (
             "cost",
             _against(
