@@ -367,6 +367,7 @@ def test_a_missing_agent_is_said_before_the_question(ralph, tmp_path, monkeypatc
     [
         ("/retrospective", "ralph analytics --recommend"),
         ("/adversarial specs/01.md", "ralph specs refine specs/01.md"),
+        ("/adversarial docs", "ralph specs refine docs"),
         ("/parallel", "ralph backlog run --parallel 3"),
         ("/parallel 5 items", "ralph backlog run --parallel 5"),
         (

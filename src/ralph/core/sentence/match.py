@@ -97,6 +97,7 @@ def _controls(language: PhraseTable) -> tuple[tuple[str, re.Pattern[str]], ...]:
     values = {
         "{loop}": r"(?P<loop>[^\s,;]{1,80}|(?:[^\s,;]{1,20}\s){1,3}[^\s,;]{1,20})",
         "{count}": r"(?P<count>1[0-6]|[1-9])",
+        "{folder}": r"(?P<paths>[\w.~][\w.-]*)",
         "{paths}": r"(?P<paths>[\w.~][\w.-]*[./][\w./-]*(?:\s[\w.~][\w.-]*[./][\w./-]*){0,9}|/[\w./-]+)",
     }
     then = rf"(?:(?:{any_of(language.then)})\s?(?P<rest>\S.*))?"
