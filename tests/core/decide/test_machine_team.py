@@ -163,6 +163,31 @@ def test_a_stubborn_reviewer_ends_in_a_question() -> None:
     assert "waived: reviewer (it is right as it is)" in over.proof.unproven
 
 
+def test_to_overrule_a_reviewer_of_a_plan_costs_no_call() -> None:
+    """The agent left the item "mend" as it was, and a human accepts the whole: the tree is judged again, and
+    nobody is called. By earlier rules the item was worked on first."""
+    loop = law_plan.begun(law_plan.order(team=law.team("reviewer")))
+    loop = law_plan.verified(loop, "t1", "A-1", said="done")
+    loop = law_plan.verified(loop, "t2", *law_plan.IDS, said="done signal", claim=law_plan.SIGNAL)
+    owed = law.reviewing(loop)
+    begun = e.JudgeStarted(
+        iteration=loop.iteration, call=owed.call, tree="t2", agent="r", prompt="q", role="reviewer"
+    )
+    loop = decide(loop, begun)
+    loop = decide(loop, law.objects(loop, "I do not like it"))
+    assert law_plan.purpose(loop) == ("building", "mend")
+    loop = law_plan.called(loop, "t2", said="done signal", claim=law_plan.SIGNAL)
+    assert law_plan.ended(loop)[0] == "blocked"
+    asked = e.ResumeAsked(allow={"reviewer": "it is right as it is"})
+    over = decide(b.close(loop), asked)
+    assert isinstance(over.todo[0], actions.RunGates)
+    over = law_plan.published(law_plan.concluded(law_plan.judged(over, "t2", *law_plan.IDS), "t2"))
+    assert law_plan.ended(over)[0] == "verified"
+    assert over.spend.calls == loop.spend.calls
+    older = decide(b.close(replace(loop, rules=8)), asked)
+    assert law_plan.purpose(older) == ("building", "mend")
+
+
 def test_a_reviewer_without_an_answer_blocks() -> None:
     """Fail closed: an answer that cannot be used is asked for once more, then a human decides."""
     loop = law.under_review()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec.structs
 
-from ralph.core.decide.plan_facts import GOOD, MAX_NAMED, declared_words, with_items
+from ralph.core.decide.plan_facts import GOOD, MAX_NAMED, WHOLE, declared_words, is_mend_item, with_items
 from ralph.core.decide.plan_facts import take_notes as take_notes  # noqa: PLC0414 - a part of this mode
 from ralph.core.model.actions import Finish, PublishItem
 from ralph.core.model.agent import Claim
@@ -37,7 +37,6 @@ IN_ITEMS = True
 PLANNING_CAP = 3  # planning calls in a row without a usable plan
 CLOSING_CAP = 2
 MEND = "mend"  # the item that Ralph adds when all others are verified and the whole is not
-WHOLE = "Make the whole green: every check, every criterion"  # its title, by which it is known
 Next = Finish | Literal["call", "judge"]
 
 
@@ -276,11 +275,6 @@ def add_mend_item(loop: Loop, sentences: tuple[str, ...]) -> Loop:
     return replace(
         loop.with_proof(not_yet=sentences), build=replace(with_items(loop, build, (item,)), item=None)
     )
-
-
-def is_mend_item(item: Item) -> bool:
-    """Ralph's own item, which is held to the whole. Whoever else uses its name has an item like any other."""
-    return item.title == WHOLE and item.chore and not (item.optional or item.human)
 
 
 def _links_are_known(loop: Loop) -> bool:

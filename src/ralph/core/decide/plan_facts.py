@@ -34,6 +34,7 @@ replace = msgspec.structs.replace
 FOUND_CAP = 20  # items that one iteration may add
 CRITERIA = "criteria"  # the guard that counts what is shown
 NOTES_CAP = 20  # lines below each of them
+WHOLE = "Make the whole green: every check, every criterion"  # title of the item "mend", by which it is known
 MAX_NAMED = 5
 HOUR = 3600.0
 # "unknown": the runner tells no test ids; then a green gate is all there is, and the grade says so.
@@ -252,6 +253,11 @@ def reopen_blocked_items(loop: Loop) -> Loop:
         item=at_hand,
     )
     return replace(loop, build=build.with_planning(replanned_items=frozenset()))
+
+
+def is_mend_item(item: Item | None) -> bool:
+    """Ralph's own item, which is held to the whole. Whoever else uses its name has an item like any other."""
+    return item is not None and item.title == WHOLE and item.chore and not (item.optional or item.human)
 
 
 def tick_human_items(loop: Loop, names: tuple[str, ...]) -> Loop:

@@ -214,7 +214,8 @@ def resume_asked(loop: Loop, event: ResumeAsked) -> Loop:
         return on_baseline.take_missing_baseline(loop, held, held_phase)
     if loop.progress.best is None:
         return on_baseline.take_baseline(loop)
-    answered = ended and event.allow and not loop.has_plan and loop.work.tree != loop.sealed.base.tree
+    whole = not loop.has_plan or (loop.rules > 8 and plan_facts.is_mend_item(loop.build.item))
+    answered = ended and event.allow and whole and loop.work.tree != loop.sealed.base.tree
     return after_judging.judge_again(loop) if answered else after_judging.limit_or_call(loop)
 
 
