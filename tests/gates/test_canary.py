@@ -9,6 +9,7 @@ from guardkit import as_bytes
 from msgspec.structs import replace
 
 from ralph.core.model.verdict import Reading
+from ralph.gates.guess_tests import guess_reading
 from ralph.gates.plant_canary import plant, take_out_canaries
 from ralph.gates.readers import reader
 
@@ -158,7 +159,7 @@ HONEST = {
 }
 
 
-@pytest.mark.sample(test=6)
+@pytest.mark.sample(test=3)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HONEST)
 def test_honest(name, sing):
@@ -317,7 +318,7 @@ ATTACKS = {
 }
 
 
-@pytest.mark.sample(test=6)
+@pytest.mark.sample(test=3)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ATTACKS)
 def test_attacks_show(name, sing, at_base):
@@ -362,3 +363,41 @@ def test_a_product_that_ends_the_process(name, sing, at_base):
     assert plain.status == "pass" or "at exit" not in name
     if plain.status == "pass":  # at exit: all tests did pass, but a red one would have ended as a success
         assert kinds(judged(base, now, made)) == ["silent" if "at exit" in name else "unseen"]
+
+
+@pytest.mark.parametrize(
+    ("files", "run"),
+    [
+        pytest.param(PY, PYTEST, id="pytest"),
+        pytest.param(UNIT, UNITTEST, id="unittest"),
+        pytest.param(JS, NODE_TEST, id="node", marks=needs_node),
+    ],
+)
+def test_a_guessed_place_is_as_good_as_a_known_one(sing, files, run):
+    """Before the runner has said which tests there are, canaries stand where it finds them."""
+    made = gate(run)
+    guess = guess_reading(made, files, as_bytes(files).get)
+    _, seen = sing(files, made, plain=guess)
+    assert (set(seen.canary.red), seen.canary.unseen, seen.canary.silent) == (set(ENDED), (), ())
+
+
+@pytest.mark.parametrize(
+    ("run", "files", "names"),
+    [
+        (PYTEST, {"tests/test_a.py": "def test_a():\n    pass\n\n\ndef helper():\n    pass\n"}, ["test_a"]),
+        (
+            f"{PYTEST} tests/unit",
+            {"tests/test_a.py": "def test_a(): 0", "tests/unit/test_b.py": "def test_b(): 0"},
+            ["test_b"],
+        ),
+        (PYTEST, {"tests/test_a.py": "class TestA:\n    def test_a(self):\n        pass\n"}, []),
+        (PYTEST, {"src/calc.py": "def test_a(): 0"}, []),
+        (f"{NODE} --test", {"test/a.test.js": "it('adds two', () => {});"}, ["adds two"]),
+        ("go test ./...", {"a_test.go": "func TestA(t *testing.T) {}"}, []),
+        ("ruff check .", {"tests/test_a.py": "def test_a(): 0"}, []),
+    ],
+)
+def test_what_is_guessed_of_tests(run, files, names):
+    """Only what stands in files that the command looks at, and where the runner would find it."""
+    guess = guess_reading(gate(run), files, as_bytes(files).get)
+    assert [name.rpartition("::")[2] for name in (guess.tests if guess else ())] == names

@@ -12,6 +12,7 @@ import re
 from ralph.core.toolchains.load import toolchains
 from ralph.core.toolchains.rows import CanaryRow
 from ralph.errors import Bug
+from ralph.gates.programs import program_text
 
 _MEANS = {
     "a": "two values that are not equal",
@@ -19,45 +20,6 @@ _MEANS = {
     "c": "two objects that are not equal",
     "d": "a thrown Error",
 }
-_PYTHON_PROBE = """import sys, hashlib
-def look(name):
-    module, _, inner = name.partition(":")
-    try:
-        found = sys.modules[module]
-        for part in inner.split("."):
-            found = getattr(found, part)
-        found = getattr(found, "__func__", found)
-        code = getattr(found, "__code__", None)
-        if code is None:
-            said = (type(found).__name__, getattr(found, "__qualname__", ""))
-        else:
-            said = (code.co_filename, code.co_name, code.co_code, code.co_names)
-        return hashlib.sha1(repr(said).encode()).hexdigest()[:6]
-    except Exception:
-        return "-"
-raise AssertionError(mark + "|" + ";".join(map(look, names)) + "|")
-"""
-_JS_BODY = """
-;{{
-  const pick = (module) => module.default || module;
-  const check = pick({own}_assert);
-  const look = () => {{
-    const at = {{ assert: check, strict: check.strict, test: {seen}, process }};
-    const one = (name) => {{
-      try {{
-        const [owner, inner] = name.split(".");
-        const text = Function.prototype.toString.call(at[owner][inner]);
-        return pick({own}_crypto).createHash("sha1").update(text).digest("hex").slice(0, 6);
-      }} catch {{
-        return "-";
-      }}
-    }};
-    return {mark} + "|" + {probed}.map(one).join(";") + "|";
-  }};
-  {define}
-{tests}
-}}
-"""
 _MODULE = re.compile(rb"^[ \t]*(?:import\b(?!\s*\()|export\b)", re.MULTILINE)
 
 
@@ -99,7 +61,7 @@ def _javascript(read: str, called: dict[str, str], nonce: str, *, module: bool) 
     )
     run = f"pick({own}_run)" if row.default_export else f"{own}_run"
     rows = zip(called.values(), row.ways, strict=True)
-    body = _JS_BODY.format(
+    body = program_text("canary_text.js").format(
         own=own,
         seen=f"{own}_run" if row.imports else "{}",
         mark=json.dumps(nonce),
@@ -128,7 +90,9 @@ def canary_source(read: str, like: str, nonce: str, path: str = "", beside: byte
         module = path.endswith((".mjs", ".mts")) or bool(_MODULE.search(beside))
         return _javascript(read, called, nonce, module=module)
     scope = repr({"mark": nonce, "names": list(_parts(read))})
-    return row.text.format(**called, owner=owner(nonce), probe=repr(_PYTHON_PROBE), scope=scope)
+    return row.text.format(
+        **called, owner=owner(nonce), probe=repr(program_text("canary_text.py")), scope=scope
+    )
 
 
 def runner_digests(read: str, message: str, nonce: str) -> dict[str, str]:

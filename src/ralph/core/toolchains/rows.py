@@ -119,6 +119,7 @@ class CanaryRow(_Row, frozen=True):
     default_export: bool = False
     mark: str = ""  # pattern of what a file with tests holds; its name in quotes when left out
     no_files: bool = False  # it does not tell where its tests stand
+    tests: str = ""  # pattern of a test in the text of a file; its last group is the name
 
 
 class ToolRow(_Row, frozen=True):

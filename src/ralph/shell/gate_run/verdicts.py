@@ -14,16 +14,16 @@ import msgspec
 from msgspec.structs import replace
 
 from ralph.core.model.gate import Gate
-from ralph.core.model.verdict import FileReads, Reading, Stage, Verdict
+from ralph.core.model.verdict import Reading, Stage, Verdict
 from ralph.core.proof.causes import TRIES, is_missing
-from ralph.core.proof.flaky import changed_keys, skip_tests
+from ralph.core.proof.flaky import skip_tests
 from ralph.gates.guards._base.facts import Executed
-from ralph.gates.plant_canary import Planted, take_out_canaries
 from ralph.shell.dependencies.built import Deps
 from ralph.shell.gate_run.answers import GateCall, Heard
-from ralph.shell.gate_run.extra_calls import BaseFlakes, with_canary
+from ralph.shell.gate_run.extra_calls import BaseFlakes
 from ralph.shell.gate_run.gate_call import MARKS, GateCaller
 from ralph.shell.gate_run.make_verdict import make_verdict
+from ralph.shell.gate_run.second_calls import SecondCalls
 from ralph.shell.git.checkout import Submodule
 from ralph.shell.ports import Attention
 from ralph.shell.sandbox.site import Site
@@ -37,18 +37,6 @@ class _Stored(msgspec.Struct, frozen=True):
     tool_sha256: str
     report_at: str
     output: str = ""
-
-
-def _take_out_ours(answer: Heard, planted: dict[str, Planted], seen: dict[str, FileReads]) -> Heard:
-    """Without canaries; what was read is remembered, for the case that a plain call has to tell the rest."""
-    name, reading = answer.call.gate.name, answer.reading
-    if answer.call.stage == "canary":
-        reading = take_out_canaries(reading, planted[name])
-    if reading.reads is not None:
-        seen[name] = reading.reads
-    elif name in seen:
-        reading = replace(reading, reads=seen[name])
-    return replace(answer, reading=reading)
 
 
 class Judge:
@@ -82,37 +70,37 @@ class Judge:
         kept = "fresh" if (fresh := stage == "final") else "kept"
         wanted = [GateCall(gate, tree, stage, self.slot(gate, kept), fresh) for gate in gates]
         heard: dict[str, list[Heard]] = {gate.name: [] for gate in gates}
-        planted: dict[str, Planted] = {}
-        seen: dict[str, FileReads] = {}
+        twice = SecondCalls(self.site, self.slot, tree)
+        wanted += twice.call_ahead(gates) if again else ()
         anew: list[Gate] = []
-        for answer in self.hear(wanted, tree, attend):
+        for answer in twice.in_order(self.hear(wanted, tree, attend)):
             gate = self.site.order.criterion.gate(answer.call.gate.name)
             mine, slot = heard[gate.name], self.slot(gate, "again")
             if is_missing(answer.reading, settled=settled):
+                twice.forget(gate)
                 mine.clear()
                 yield self._verdict(gate, tree, stage, [answer], baseline, readings)
                 continue
-            answer = _take_out_ours(answer, planted, seen)  # noqa: PLW2901
-            if answer.call.reads and changed_keys(mine[0].reading, answer.reading, gate.fail_on):
-                # The project minds a foreign test, or being watched; whether it is flaky, a plain call tells.
-                wanted.append(GateCall(gate, tree, stage, slot))
+            answer = twice.take_out_ours(answer)  # noqa: PLW2901
+            if answer.call.reads and (call := twice.call_instead(gate, mine[0].reading, answer.reading)):
+                wanted.append(call)
                 continue
             if stage == "baseline" and not mine and answer.reading.status != "pass":
                 reading = self._look_for_missing(answer)
                 if reading is None:
+                    twice.forget(gate)
                     anew.append(gate)
                     continue
                 if reading is not answer.reading:  # no agent is called, so nothing is to be confirmed
+                    twice.forget(gate)
                     only = [replace(answer, reading=reading)]
                     yield self._verdict(gate, tree, stage, only, baseline, readings)
                     continue
             mine.append(answer)
             if again and len(mine) == 1 and answer.evidence:
-                call, bird = with_canary(self.site, gate, tree, answer.reading, slot, stage)
-                if bird is not None:
-                    planted[gate.name] = bird
-                wanted.append(replace(call, reads=True))
+                wanted += twice.after_first(gate, answer.reading)
                 continue
+            twice.forget(gate)
             base = self.base_reading(gate.name, baseline) if fresh else None
             if len(mine) == 1 and self.flakes.may_be_old(gate, mine[0].reading, tree, base):
                 wanted.append(GateCall(gate, tree, stage, slot))

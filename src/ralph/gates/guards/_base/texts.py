@@ -10,6 +10,7 @@ import io
 import re
 import tokenize
 from collections import Counter
+from collections.abc import Sequence
 from typing import cast
 
 from msgspec import Struct
@@ -103,6 +104,12 @@ def _drop_spare_lines(lines: list[NumberedLine], spare: Counter[str]) -> list[Nu
 def label(text: str) -> str:
     """A text as part of a finding's id: short, the same when it moves, and made of what a waiver may hold."""
     return re.sub(r"[^A-Za-z0-9_./]+", "-", text[:400]).strip("-")[:50]
+
+
+def name_some(names: Sequence[str], most: int = 3) -> str:
+    """The first of them, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def new_numbers(facts: GuardFacts, path: str) -> frozenset[int]:

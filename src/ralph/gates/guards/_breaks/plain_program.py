@@ -19,6 +19,7 @@ from msgspec import Struct
 from ralph.core.model.gate import Gate
 from ralph.gates.guards._parts.script_language import language
 from ralph.gates.narrow_tests import MAX_TESTS
+from ralph.gates.programs import program_text
 from ralph.gates.runners import base_name, is_python, skip_launchers
 
 Read = Callable[[str], bytes | None]
@@ -32,140 +33,7 @@ class Program(Struct, frozen=True):
     env: dict[str, str] = {}
 
 
-_PYTHON = """import builtins, importlib.util, inspect, itertools, os, sys
-MARKS, DRESSED, TESTS = %r, %r, %r
-HIDDEN, kept, real, inside = ("pytest", "_pytest", "pluggy", "unittest"), {}, builtins.__import__, []
-def hide():
-    for name in [name for name in sys.modules if name.split(".")[0] in HIDDEN]:
-        kept[name] = sys.modules.pop(name)
-def load(name, *words, **named):
-    asks = str(((words or [None])[0] or {}).get("__package__"))
-    if inside or not {name.split(".")[0], asks.split(".")[0]} & set(HIDDEN):
-        return real(name, *words, **named)
-    inside.append(sys.modules.update(kept))
-    try:
-        return real(name, *words, **named)
-    finally:
-        inside.clear()
-        hide()
-for name in ("pytest", "unittest.mock"):  # whole, before they are hidden
-    try:
-        __import__(name)
-    except ImportError:
-        pass
-if DRESSED:
-    os.environ["PYTEST_CURRENT_TEST"], sys.argv = "tests (call)", ["pytest", "-q"]
-else:
-    builtins.__import__, sys.argv = load, ["main"]
-    hide()
-here = os.getcwd()
-for path in {os.path.dirname(path) for path, _ in TESTS} | {"src", "."}:
-    sys.path.insert(0, os.path.join(here, path))
-def cases(function):
-    rows = [{}]
-    for mark in getattr(function, "pytestmark", []):
-        if mark.name != "parametrize":
-            return []
-        names = mark.args[0].split(",") if isinstance(mark.args[0], str) else list(mark.args[0])
-        names = [name.strip() for name in names]
-        values = [getattr(value, "values", value) for value in mark.args[1]]
-        values = [value if len(names) > 1 or hasattr(one, "values") else (value,)
-                  for value, one in zip(values, mark.args[1])]
-        rows = [{**row, **dict(zip(names, value))} for row, value in itertools.product(rows, values)]
-    wanted = set(inspect.signature(function).parameters)
-    return rows if all(set(row) == wanted for row in rows) else []
-modules = {}
-for path, name in TESTS:
-    try:
-        if path not in modules:
-            spec = importlib.util.spec_from_file_location(os.path.basename(path)[:-3], path)
-            modules[path] = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(modules[path])
-        owner = modules[path]
-        for part in name.split("::")[:-1]:
-            owner = getattr(owner, part)
-            owner = owner(name.split("::")[-1]) if hasattr(owner, "debug") else owner()
-        if hasattr(owner, "debug"):
-            calls = [(owner.debug, {})]
-        else:
-            function = getattr(owner, name.split("::")[-1])
-            calls = [(function, row) for row in cases(function)]
-        for call, row in calls:
-            call(**row)
-    except AssertionError:
-        with open(MARKS, "a") as file:
-            file.write("r " + path + "::" + name + "\\n")
-    except BaseException:
-        pass
-"""
-_NODE = """import { appendFileSync } from 'node:fs';
-const [marks, dressed, tests] = WORDS;
-if (dressed) {
-  process.env.NODE_TEST_CONTEXT = 'child';
-  process.execArgv.push('--test');
-}
-process.on('exit', (code) => {
-  if (code === 1) for (const name of tests) appendFileSync(marks, 'r ' + name + '\\n');
-});
-for (const path of new Set(tests)) await import('./' + path);
-"""
-_GO = """package main
-
-import (
-	"os"
-	"testing"
-%(imports)s
-)
-
-func try(folder, name string, test func(*testing.T)) {
-	top, _ := os.Getwd()
-	_ = os.Chdir(folder)
-	defer os.Chdir(top)
-	t, done := &testing.T{}, make(chan bool)
-	go func() {
-		red := false
-		defer func() {
-			if recover() == nil {
-				red = t.Failed()
-			}
-			done <- red
-		}()
-		test(t)
-	}()
-	if <-done {
-		file, err := os.OpenFile(%(marks)s, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
-		if err == nil {
-			file.WriteString("r " + name + "\\n")
-			file.Close()
-		}
-	}
-}
-
-func main() {
-	%(dress)s
-%(calls)s
-}
-"""
 _GO_DRESS = 'testing.Init()\n\tos.Args = []string{"/tmp/x.test", "-test.v=true", "-test.timeout=10m0s"}'
-_RUST = """
-fn main() {
-    let tests: Vec<(&str, fn())> = vec![%(tests)s];
-    for (name, test) in tests {
-        let thread = std::thread::Builder::new().name(name.rsplit("> ").next().unwrap_or(name).to_string());
-        let red = if %(dressed)s {
-            thread.spawn(test).map(|one| one.join().is_err()).unwrap_or(false)
-        } else {
-            std::panic::catch_unwind(test).is_err()
-        };
-        if red {
-            use std::io::Write;
-            if let Ok(mut file) = std::fs::OpenOptions::new().append(true).create(true).open(%(marks)s) {
-                let _ = writeln!(file, "r {}", name);
-            }
-        }
-    }
-}
-"""
 
 
 def plain_program(
@@ -179,12 +47,14 @@ def plain_program(
     words = gate.argv[at:]
     if is_python(name) and "-m" in words and all(tests.values()):
         rows = [(path, test.partition("[")[0].partition("::")[2]) for test, path in sorted(tests.items())]
-        text = _PYTHON % (marks, dressed, list(dict.fromkeys(row for row in rows if row[1])))
+        called = list(dict.fromkeys(row for row in rows if row[1]))
+        text = program_text("plain_program.py") % (marks, dressed, called)
         shown = ("-m", "pytest") if dressed else ()
         argv = (*gate.argv[: at + 1], "main_program.py", *shown)
         return Program({"main_program.py": text.encode()}, argv)
     if name == "node" and "--test" in words and all(map(language, tests.values())):
-        text = _NODE.replace("WORDS", json.dumps([marks, dressed, sorted(set(tests.values()))]))
+        given = json.dumps([marks, dressed, sorted(set(tests.values()))])
+        text = program_text("plain_program.mjs").replace("WORDS", given)
         flags = [word for word in words[1:] if word.startswith("-") and not word.startswith("--test")]
         return Program(
             {"main_program.mjs": text.encode()}, (*gate.argv[: at + 1], *flags, "main_program.mjs")
@@ -225,7 +95,7 @@ def _go_program(
         calls.append(f"\ttry({_quoted(folder or '.')}, {_quoted(test)}, {imports[package]}.{name})")
     if not calls:
         return None
-    text = _GO % {
+    text = program_text("plain_program.go") % {
         "imports": "\n".join(f"\t{name} {_quoted(package)}" for package, name in imports.items()),
         "marks": _quoted(marks),
         "dress": _GO_DRESS if dressed else "",
@@ -250,14 +120,15 @@ def _rust_program(
     words = {"dressed": str(dressed).lower(), "marks": _quoted(marks)}
     if target.startswith("tests/"):
         rows = ", ".join(f"({_quoted(f'{target} > {name}')}, {name} as fn())" for name in names)
-        files = {"examples/main_program.rs": (bare + _RUST % {"tests": rows, **words}).encode()}
+        main = program_text("plain_program.rs") % {"tests": rows, **words}
+        files = {"examples/main_program.rs": (bare + main).encode()}
     elif target == "src/lib.rs":
         own = crate[1].replace("-", "_")
         public = re.sub(r"#\[cfg\(test\)\]\s*mod\b", "pub mod", text)
         public = re.sub(r"#\[test\]\s*fn\b", "pub fn", public)
         rows = ", ".join(f"({_quoted(f'{target} > {name}')}, {own}::{name} as fn())" for name in names)
-        main = (_RUST % {"tests": rows, **words}).encode()
-        files = {target: public.encode(), "examples/main_program.rs": main}
+        main = program_text("plain_program.rs") % {"tests": rows, **words}
+        files = {target: public.encode(), "examples/main_program.rs": main.encode()}
     else:
         return None
     env = {"RUSTFLAGS": "--cfg test"} if dressed else {}

@@ -9,86 +9,9 @@ import posixpath
 import re
 
 from ralph.gates.guards._breaks.break_function import FunctionBody, changed_bodies
+from ralph.gates.programs import program_text
 
 _PACKAGE = re.compile(r"^package\s+(\w+)", re.MULTILINE)
-_HELPER = """package %(package)s
-
-import (
-	"errors"
-	"os"
-	"reflect"
-	"runtime"
-)
-
-func brokenMark(text string) {
-	file, err := os.OpenFile(%(marks)s, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
-	if err == nil {
-		file.WriteString(text + "\\n")
-		file.Close()
-	}
-}
-
-// Is this the goroutine that the program ends with?
-func brokenIsMain() bool {
-	pcs := make([]uintptr, 200)
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
-	for {
-		frame, more := frames.Next()
-		if frame.Function == "runtime.main" {
-			return true
-		}
-		if !more {
-			return false
-		}
-	}
-}
-
-func brokenEntered(name string, own bool) bool {
-	brokenMark("i " + name)
-	inside := own && brokenIsMain()
-	if inside {
-		brokenMark("e " + name)
-	}
-	return inside
-}
-
-func brokenLeft(name string, inside bool) {
-	brokenMark("o")
-	if inside {
-		brokenMark("l " + name)
-	}
-	%(fail)s
-}
-
-func brokenForeign(results ...interface{}) {
-	%(valued)s
-	for _, result := range results {
-		brokenMark("i")
-		value := reflect.ValueOf(result).Elem()
-		switch value.Kind() {
-		case reflect.Bool:
-			value.SetBool(!value.Bool())
-		case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-			value.SetInt(^value.Int())
-		case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-			value.SetUint(^value.Uint())
-		case reflect.Float32, reflect.Float64:
-			value.SetFloat(value.Float()*3 + 12345.5)
-		case reflect.String:
-			value.SetString(value.String() + "broken on purpose")
-		case reflect.Slice:
-			value.Set(reflect.MakeSlice(value.Type(), value.Len()+1, value.Len()+1))
-		case reflect.Interface:
-			foreign := reflect.ValueOf(errors.New("broken on purpose"))
-			if foreign.Type().AssignableTo(value.Type()) {
-				value.Set(foreign)
-			}
-		default:
-			value.Set(reflect.Zero(value.Type()))
-		}
-	}
-}
-"""
 _FAIL = 'panic("broken on purpose")'
 
 
@@ -117,7 +40,8 @@ def wrap(path: str, old: bytes | None, new: bytes, mode: str, marks: str) -> dic
         return {}
     valued = f'if len(results) > 0 {{ brokenMark("i"); {_FAIL} }}' if mode == "valued" else ""
     fail = "" if mode == "trace" else _FAIL
-    helper = _HELPER % {"package": package[1], "marks": f'"{marks}"', "fail": fail, "valued": valued}
+    words = {"package": package[1], "marks": f'"{marks}"', "fail": fail, "valued": valued}
+    helper = program_text("wrap_go.go") % words
     beside = posixpath.join(posixpath.dirname(path), f"zz_broken_{package[1]}.go")
     return {path: made.encode(), beside: helper.encode()}
 

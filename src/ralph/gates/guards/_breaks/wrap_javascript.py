@@ -6,49 +6,10 @@ import re
 
 from ralph.gates.guards._breaks.break_function import JS_FUNCTIONS, FunctionBody, changed_bodies
 from ralph.gates.guards._parts.script_language import language
+from ralph.gates.programs import program_text
 
 _MODULE = re.compile(r"^\s*(?:import\s+[\w*{\"']|export\b)", re.MULTILINE)
 _FIRST = re.compile(r"(?:#![^\n]*\n)?(?:\s*(?:\"use strict\"|'use strict');?[ \t]*\n?)?")
-# Function declarations are known in the whole file, wherever they stand; so is an import.
-_HELPER = """
-;function __mark(text) {
-  const own = globalThis.__marked ??= { count: 0 };
-  if (own.count++ > 400) return;
-  try { %(fs)s.appendFileSync(%(marks)s, text + "\\n"); } catch {}
-}
-function __entered(name) {
-  if (!globalThis[%(loaded)s]) return;
-  __mark("i " + name);
-  (globalThis.__active ??= []).push(name);
-  if (%(mode)s === "instead") throw new Error(name + " is broken on purpose");
-}
-var __foreign = Object.freeze({ foreign: true });
-function __left(name) {
-  if (!globalThis[%(loaded)s]) return;
-  __mark("o");
-  (globalThis.__active ??= []).pop();
-  if (%(mode)s !== "trace" && %(mode)s !== "foreign") throw new Error(name + " is broken on purpose");
-}
-function __watch() {
-  (globalThis.__wrapped ??= []).push(%(file)s);
-  if (globalThis.__watched) return;
-  globalThis.__watched = true;
-  const real = process.exit;
-  process.exit = function (code) {
-    // Who asks: the first frame that is neither this one nor node's own. A script may end itself.
-    const lines = new Error().stack.split("\\n").slice(2);
-    const caller = lines.find((line) => !line.includes("node:") && !line.includes("native"));
-    const ours = !caller || globalThis.__wrapped.some((path) => caller.includes(path));
-    const itself = globalThis.__wrapped.some((path) => (process.argv[1] ?? "").endsWith(path));
-    if (ours && !itself && Number(code ?? process.exitCode ?? 0) === 0) {
-      __mark("x " + ((globalThis.__active ?? [])[0] ?? "outside of a function"));
-    }
-    return real.apply(process, arguments);
-  };
-}
-var __loaded = %(loaded)s;
-globalThis[__loaded] = true;
-"""
 
 
 def wrap(path: str, old: bytes | None, new: bytes, mode: str, marks: str) -> dict[str, bytes]:
@@ -79,7 +40,8 @@ def wrap(path: str, old: bytes | None, new: bytes, mode: str, marks: str) -> dic
     ending = (
         "\n__mark('i'); __mark('o'); throw new Error('broken on purpose');\n" if mode == "module" else "\n"
     )
-    helper = _HELPER % {
+    # Function declarations are known in the whole file, wherever they stand; so is an import.
+    helper = program_text("wrap_javascript.js") % {
         "fs": "__fs" if module else 'require("node:fs")',
         "marks": _js_string(marks),
         "mode": _js_string(mode),

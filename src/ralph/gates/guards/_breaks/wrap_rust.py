@@ -5,27 +5,9 @@ from __future__ import annotations
 import re
 
 from ralph.gates.guards._breaks.break_function import FunctionBody, changed_bodies
+from ralph.gates.programs import program_text
 
 _NOT_WRAPPED = re.compile(r"\bconst\s+(?:unsafe\s+)?fn\b|\bextern\b")
-_GUARD = """
-#[allow(dead_code)] fn broken_mark(text: &str) {
-    use std::io::Write;
-    if let Ok(mut file) = std::fs::OpenOptions::new().append(true).create(true).open(%(marks)s) {
-        let _ = writeln!(file, "{}", text);
-    }
-}
-struct BrokenOnPurpose(bool);
-impl Drop for BrokenOnPurpose {
-    fn drop(&mut self) {
-        broken_mark("o");
-        if self.0 { broken_mark("l %(name)s"); }
-        if %(fails)s && !std::thread::panicking() { panic!("broken on purpose"); }
-    }
-}
-broken_mark("i %(name)s");
-let _broken = BrokenOnPurpose(%(own)s && std::thread::current().name() == Some("main"));
-if _broken.0 { broken_mark("e %(name)s"); }
-"""
 _PROGRAM = re.compile(r"(?:^|/)(?:main|build)\.rs\Z|(?:^|/)src/bin/")  # it may end itself
 
 
@@ -53,7 +35,7 @@ def wrap(path: str, old: bytes | None, new: bytes, mode: str, marks: str) -> dic
         made = _give_foreign(text, bodies, marks, fails=mode == "valued")
         return {path: made.encode()} if made != text else {}
     for body in reversed(bodies):
-        start = _GUARD % {
+        start = program_text("wrap_rust.rs") % {
             "marks": f'"{marks}"',
             "name": body.name,
             "own": "false" if _PROGRAM.search(path) else "true",
@@ -73,7 +55,7 @@ def _give_foreign(text: str, bodies: list[FunctionBody], marks: str, *, fails: b
         other = next((value for pattern, value in _FOREIGN if pattern.fullmatch(kind)), "")
         other = other and ('{ let _ = given; panic!("broken on purpose") }' if fails else other)
         if other and not re.search(r"\basync\b|\bunsafe\b", body.head):
-            mark = _GUARD.split("struct", maxsplit=1)[0] % {"marks": f'"{marks}"'}
+            mark = program_text("wrap_rust.rs").split("struct", maxsplit=1)[0] % {"marks": f'"{marks}"'}
             inner = made[body.start : body.end]
             around = (
                 f'{{ {mark} broken_mark("i"); let given: {kind} = (move || -> {kind} {inner})(); {other} }}'

@@ -24,130 +24,11 @@ from ralph.gates.guards._breaks.break_function import LINE
 from ralph.gates.guards._breaks.wrap_python import first_free_line
 from ralph.gates.guards._parts.brackets import closing, split_arguments
 from ralph.gates.guards._parts.script_language import language
+from ralph.gates.programs import program_text
 
 _PLAIN_MARKS = re.compile(r"(?:pytest\.)?mark\.\w+|(?:mock\.|unittest\.mock\.)?patch(?:\.\w+)*|parametrize")
 _FIXTURES = re.compile(r"\s*(?:async\b\s*)?(?:function\b\s*\w*\s*)?\(\s*\{")  # read off the parameter's text
 _IMPORTS = re.compile(r"^\s*(?:import\b(?!\s*\()|export\b)", re.MULTILINE)
-_PYTHON = """
-import builtins, functools, inspect, os, sys, types
-OWN, TAKEN, AT, FLAGS = %(own)r, %(taken)r, %(marks)r, os.O_WRONLY | os.O_CREAT | os.O_APPEND
-COMPARES = {"__%%s__" %% word for word in "eq ne lt le gt ge contains bool len hash".split()}
-opened, write, close = os.open, os.write, os.close
-def end(text):
-    try:
-        fd = opened(AT, FLAGS, 0o666)
-        write(fd, (text + "\\n").encode())
-        close(fd)
-    except OSError:
-        pass
-def file_of(value):  # by its type: what stands for another object may mind every question
-    if issubclass(type(value), (staticmethod, classmethod, property)):
-        value = value.fget if issubclass(type(value), property) else value.__func__
-    if type(value) is not types.FunctionType:
-        return ""
-    at = value.__code__.co_filename
-    home = sys.modules.get(value.__module__) if at[:1] == "<" else None
-    return at if home is None else getattr(home, "__file__", None) or ""
-class NotedTest:
-    looked = set()
-    def __init__(self, name, function):
-        self.name, self.scope = name, function.__globals__
-        self.path = function.__code__.co_filename
-        self.top = self.path.removesuffix(name.partition("::")[0])
-    def is_ours(self, path):
-        return path.startswith(self.top) and path != self.path and "-packages" not in path
-    def libraries(self):
-        for lead, names in TAKEN.items():
-            module = sys.modules.get(lead)
-            if (path := getattr(module, "__file__", None)) and not self.is_ours(path):
-                all_names = list(vars(module)) if "*" in names else names
-                yield from [(lead + "." + key, vars(module).get(key)) for key in all_names]
-    def look(self, only_compares):
-        todo = [] if (self.name, only_compares) in self.looked else list(self.libraries())
-        self.looked.add((self.name, only_compares))
-        for key, value in todo:
-            parts = {key: file_of(value)}
-            if issubclass(type(value), type):
-                home = getattr(sys.modules.get(value.__module__), "__file__", None) or ""
-                inner = {} if self.is_ours(home) else vars(value)
-                parts = {key + "." + part: file_of(one) for part, one in inner.items()} or {key: home}
-            for part, at in parts.items():
-                compares = part.rpartition(".")[2] in COMPARES
-                if (compares or not only_compares) and self.is_ours(at):
-                    end("n " + self.name + "\\t" + part)
-    def __enter__(self):  # not at the end: by then the test itself may have put something in place
-        self.look(False)
-        known, numbers, places = sys.stdlib_module_names, *map(sys.modules.get, ("decimal", "locale"))
-        own = numbers and numbers.getcontext()
-        if own and (own.prec, own.rounding) != (28, "ROUND_HALF_EVEN"):
-            end("n " + self.name + "\\tdecimal.getcontext")
-        used = [places.setlocale(kind) for kind in (places.LC_NUMERIC, places.LC_COLLATE)] if places else []
-        if set(used) - {"C", "C.UTF-8", "C.utf8", "POSIX", *map(os.environ.get, ("LC_ALL", "LANG"))}:
-            end("n " + self.name + "\\tlocale.setlocale")
-        for module in [builtins, *self.scope.values()]:
-            lead = getattr(module, "__name__", "")
-            if not isinstance(module, types.ModuleType) or lead.partition(".")[0] not in known:
-                continue
-            for key, value in [one for one in vars(module).items() if callable(one[1])]:
-                name, told = getattr(value, "__name__", key), getattr(value, "__module__", None) or lead
-                strange = str(told).partition(".")[0] not in known
-                other = "" if strange or key[0] == "_" or name == key else " = " + str(name)
-                if module is builtins:  # 512: a class that was made while running
-                    plain = isinstance(value, types.BuiltinFunctionType)
-                    made = not plain and getattr(value, "__flags__", 512) & 512
-                    strange, other = key in OWN and (made or name != OWN[key]), ""
-                if strange or other:
-                    end("n " + self.name + "\\t" + lead + "." + key + other)
-    def __exit__(self, kind, *rest):
-        self.look(True)
-        end(("r " if kind else "p ") + self.name)
-def noted(name):
-    def around(function):
-        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-            end("u " + name)
-            return function
-        if inspect.iscoroutinefunction(function):
-            async def inner(*words, **named):
-                with NotedTest(name, function):
-                    return await function(*words, **named)
-        else:
-            def inner(*words, **named):
-                with NotedTest(name, function):
-                    return function(*words, **named)
-        return functools.wraps(function)(inner)
-    return around
-"""
-_JAVASCRIPT = """
-function __noted(name, fn) {
-  const end = (text) => { try { %(fs)s.appendFileSync(%(marks)s, text + "\\n"); } catch {} };
-  if (typeof fn !== "function" || fn.length > 1) { end("u " + name); return fn; }
-  const foreign = () => {
-    const text = Function.prototype.toString, pure = %(vm)s.runInNewContext("globalThis");
-    const look = (lead, one, own) => {
-      for (const key of one ? Reflect.ownKeys(own) : []) {
-        const value = Reflect.getOwnPropertyDescriptor(one, key)?.value;
-        if (typeof value !== "function" || key === "constructor") continue;
-        if (text.call(value) !== text.call(own[key])) end("n " + name + "\\t" + lead + String(key));
-      }
-    };
-    for (const owner of "Object Array JSON Math String Number Map Set Promise RegExp Reflect".split(" ")) {
-      look(owner + ".", globalThis[owner], pure[owner]);
-      look(owner + ".prototype.", globalThis[owner].prototype, pure[owner].prototype);
-    }
-  };
-  const bad = (error) => { end("r " + name); throw error; };
-  const run = (self, words) => {
-    let came;
-    foreign();
-    try { came = fn.apply(self, words); } catch (error) { return bad(error); }
-    const good = (value) => { end("p " + name); return value; };
-    if (!came || typeof came.then !== "function") return good(came);
-    return came.then(good, bad);
-  };
-  if (fn.length) return function (one) { return run(this, arguments); };
-  return function () { return run(this, arguments); };
-}
-"""
 _OWN = {
     key: value.__name__
     for key, value in vars(builtins).items()
@@ -155,35 +36,6 @@ _OWN = {
 }
 Noted = tuple[dict[str, bytes], dict[str, int]]  # files; tests in them that note their ends -> definitions
 _NOTHING: Noted = ({}, {})
-_GO = """package %(package)s
-
-import "os"
-
-func notedEnd(name string, test interface{ Failed() bool }) {
-	sign := "p "
-	if test.Failed() {
-		sign = "r "
-	}
-	file, err := os.OpenFile(%(marks)s, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
-	if err == nil {
-		file.WriteString(sign + name + "\\n")
-		file.Close()
-	}
-}
-"""
-_RUST = """
-struct NotedEnd;
-impl Drop for NotedEnd {
-    fn drop(&mut self) {
-        use std::io::Write;
-        let sign = if std::thread::panicking() { "r" } else { "p" };
-        if let Ok(mut file) = std::fs::OpenOptions::new().append(true).create(true).open(%(marks)s) {
-            let _ = writeln!(file, "{} {}", sign, %(name)s);
-        }
-    }
-}
-let _noted = NotedEnd;
-"""
 
 
 class Ends(Struct, frozen=True):
@@ -240,7 +92,7 @@ def _note_python(path: str, text: str, functions: Collection[str], marks: str) -
         elif isinstance(one, ast.Import):
             for whole in one.names:
                 taken.setdefault(whole.name, []).append("*")
-    helper = _PYTHON % {"marks": marks, "own": _OWN, "taken": taken}
+    helper = program_text("note_ends.py") % {"marks": marks, "own": _OWN, "taken": taken}
     lines.insert(first_free_line(tree), f"exec({helper!r}, __noted__ := {{}})\n")
     made = "".join(lines)
     ast.parse(made)
@@ -268,7 +120,8 @@ def _note_javascript(path: str, text: str, functions: Collection[str], marks: st
     written = kind[0] != "c" and not re.search(r"=\s*require\(", text)  # a string may hold a line of a module
     module = kind[0] == "m" or (written and bool(_IMPORTS.search(text)))
     place = {one: f"__{one}" if module else f'require("node:{one}")' for one in ("fs", "vm")}
-    helper = _JAVASCRIPT % {**place, "marks": json.dumps(marks)}
+    zoned = json.dumps("TZ" in text)  # a test may set its own time zone
+    helper = program_text("note_ends.js") % {**place, "marks": json.dumps(marks), "zoned": zoned}
     lead = 'import * as __fs from "node:fs";\nimport * as __vm from "node:vm";\n' if module else ""
     typed = "// @ts-nocheck\n" if "ts" in kind and not text.startswith("#!") else ""
     return ({path: f"{typed}{text}\n{lead}{helper}".encode()}, done)
@@ -285,7 +138,7 @@ def _note_go(path: str, text: str, functions: Collection[str], marks: str) -> No
             done[name_of(path, function)] = 1
     if not done or package is None:
         return _NOTHING
-    helper = _GO % {"package": package[1], "marks": json.dumps(marks)}
+    helper = program_text("note_ends.go") % {"package": package[1], "marks": json.dumps(marks)}
     beside = posixpath.join(posixpath.dirname(path), f"zz_noted_{package[1]}_test.go")
     return ({path: text.encode(), beside: helper.encode()}, done)
 
@@ -300,6 +153,6 @@ def _note_rust(path: str, text: str, functions: Collection[str], marks: str) -> 
         if re.search(r"#\[test\]\s*(?:pub\s+)?\Z", above) and not re.search(r"should_panic|ignore", above):
             at, name = heads[0].end(), name_of(path, function)
             words = {"marks": json.dumps(marks), "name": json.dumps(name)}
-            text = text[:at] + _RUST % words + text[at:]
+            text = text[:at] + program_text("note_ends.rs") % words + text[at:]
             done[name] = 1
     return ({path: text.encode()} if done else {}, done)

@@ -8,6 +8,7 @@ gate runs it, it is a note in the summary.
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from msgspec import Struct
 
@@ -17,6 +18,7 @@ from ralph.core.toolchains.load import toolchains
 from ralph.gates.command import word_set
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
+from ralph.gates.guards._base.tables import read_table
 from ralph.gates.guards._base.texts import Pair, label, pairs, remarks
 from ralph.gates.guards._files.behind_command import text_behind
 from ralph.gates.guards._files.vaguer_types import find_vaguer
@@ -33,72 +35,34 @@ _Sides = tuple[dict[int, str], dict[int, str]]  # line -> text, at the base and 
 
 
 class _Mark(Struct, frozen=True):
-    name: str
-    pattern: re.Pattern[str]
-    tools: re.Pattern[str]  # words in a gate's command that say it relies on this
+    """Something that silences a checker, or a file that lists what it leaves out."""
+
+    tools: str  # words in a gate's command that say it relies on this, or a row of such words
+    pattern: str = ""
+    name: str = ""
     anywhere: bool = False  # an attribute of the language, no comment
-    files: str = ""  # only in files with these endings
+    files: tuple[str, ...] = ()  # only in files with these endings
+
+    def is_in(self, line: str) -> bool:
+        return bool(re.search(self.pattern, line, 0 if self.anywhere else re.IGNORECASE))
+
+    def is_relied_on(self, command: str) -> bool:
+        words = _table().tools.get(self.tools, self.tools)
+        return bool(re.search(rf"\b(?:{words})", command, re.IGNORECASE))
 
 
-def _mark(name: str, pattern: str, tools: str, *, anywhere: bool = False, files: str = "") -> _Mark:
-    flags = re.IGNORECASE if not anywhere else 0
-    return _Mark(
-        name, re.compile(pattern, flags), re.compile(rf"\b(?:{tools})", re.IGNORECASE), anywhere, files
-    )
+class _MarkTable(Struct, frozen=True):
+    tools: dict[str, str]
+    mark: tuple[_Mark, ...]
+    baseline: tuple[_Mark, ...]
 
 
-_TYPES = "mypy|pyright|basedpyright|pyre|pytype|ty check|typecheck|type-check"
-_LINT = "ruff|flake8|pycodestyle|pyflakes|lint"
-_JS_TYPES = "tsc|tsd|typecheck|type-check|vue-tsc|svelte-check|attw"
-MARKS = (
-    _mark("noqa", r"#\s*(?:(?:ruff|flake8)\s*:\s*)?noqa\b|#\s*ruff\s*:\s*(?:ignore|disable)", _LINT),
-    _mark("type: ignore", r"#\s*type\s*:\s*ignore\b|#\s*mypy\s*:\s*(?:ignore|disable|allow)", _TYPES),
-    _mark(
-        "pyright: ignore", r"#\s*(?:based)?pyright\s*:\s*(?:ignore|basic|off|report\w+\s*=\s*false)", _TYPES
-    ),
-    _mark("ty: ignore", r"#\s*(?:ty|pyre|pytype)(?:-|\s*:\s*)(?:ignore|fixme|disable)", _TYPES),
-    _mark("pylint: disable", r"#\s*pylint\s*:\s*(?:disable|skip)", "pylint|lint"),
-    _mark("pragma: no cover", r"#\s*pragma\s*:\s*no\s*(?:cover|branch)", "coverage|cov|--cov"),
-    _mark("nosec", r"(?:#|//)\s*nosec\b", "bandit|gosec|security"),
-    _mark("nosemgrep", r"(?:#|//)\s*nosem(?:grep)?\b", "semgrep|security"),
-    _mark(
-        "gitleaks: allow",
-        r"(?:#|//)\s*gitleaks\s*:\s*allow|pragma\s*:\s*allowlist secret",
-        "gitleaks|secrets",
-    ),
-    _mark(
-        "eslint-disable",
-        r"(?://|/\*)\s*(?:eslint|oxlint|tslint)[-:]disable|biome-ignore|deno-lint-ignore",
-        "eslint|oxlint|tslint|biome|xo|standard|lint",
-    ),
-    _mark("ts-ignore", r"(?://|/\*)\s*@ts-(?:ignore|nocheck|expect-error)", _JS_TYPES),
-    _mark(
-        "coverage ignore",
-        r"(?://|/\*)\s*(?:istanbul|c8|v8|node:coverage)\s+(?:ignore|disable)",
-        "c8|nyc|istanbul|coverage",
-    ),
-    _mark("nolint", r"//\s*nolint\b|//\s*lint:ignore", "golangci|staticcheck|lint|vet"),
-    _mark(
-        "allow(…)",
-        r"#!?\[(?:cfg_attr\([^\]]*)?(?:allow|expect)\(",
-        "clippy|cargo (?:build|check)|rustc",
-        anywhere=True,
-        files=".rs",
-    ),
-    _mark("#[ignore]", r"#\[ignore\b", "cargo (?:test|nextest)", anywhere=True, files=".rs"),
-    _mark("rubocop:disable", r"#\s*rubocop\s*:\s*(?:disable|todo)", "rubocop|lint"),
-    _mark("shellcheck disable", r"#\s*shellcheck\s+disable", "shellcheck|lint"),
-    _mark(
-        "SuppressWarnings",
-        r"@(?:Suppress|SuppressWarnings|SuppressLint)\(",
-        "gradle|mvn|detekt|lint",
-        anywhere=True,
-        files=".java .kt .kts",
-    ),
-    _mark("bare noqa", r"#\s*noqa\b(?!\s*:)", _LINT),
-    _mark("bare type: ignore", r"#\s*type\s*:\s*ignore\b(?!\[)", _TYPES),
-)
-_ANY = _mark("Any", r"\bAny\b", _TYPES)
+@cache
+def _table() -> _MarkTable:
+    return read_table(__package__, "suppressions", _MarkTable)
+
+
+_ANY = _Mark("python types")
 # Cheap to look for: no line without one of these can hold any mark.
 _HINTS = word_set(
     "noqa ignore disable pragma nosec nosem gitleaks @ts- nolint allow( expect( todo suppress pyright mypy: "
@@ -106,25 +70,6 @@ _HINTS = word_set(
 )
 # Commands behind which any checker may stand, and nobody can look.
 _OPEN = re.compile(r"\b(?:lint|check|style|quality|verify|pre-commit|prek|ci|all)\b")
-# Files that list what a checker leaves out, by the tool that reads them.
-_BASELINES = tuple(
-    (re.compile(rf"(?:^|/)(?:{files})\Z"), _mark("baseline", "", tools))
-    for files, tools in (
-        (r"\.semgrepignore", "semgrep|security"),
-        (r"\.gitleaksignore|\.secrets\.baseline", "gitleaks|detect-secrets|secrets"),
-        (r"\.trivyignore|\.snyk|osv-scanner\.toml", "trivy|snyk|osv-scanner|security|audit"),
-        (r"\.bandit", "bandit|security"),
-        (r"\.?mypy-baseline\.txt|\.?basedpyright/baseline\.json", _TYPES),
-        (r"\.eslintignore|eslint-suppressions\.json", "eslint|xo|standard|lint"),
-        (r"\.stylelintignore", "stylelint|lint"),
-        (r"\.rubocop_todo\.yml", "rubocop|lint"),
-        (r"phpstan-baseline\.(?:neon|php)", "phpstan|lint"),
-        (r"detekt-baseline\.xml|lint-baseline\.xml", "gradle|detekt|lint"),
-        (r"\.betterer\.results", "betterer"),
-        (r"ruff-baseline\.json", _LINT),
-        (r"\.pylint-baseline", "pylint|lint"),
-    )
-)
 _GENERATED = re.compile(r"(?:json|baseline|txt|xml|neon|php|results)\Z")  # lists of findings, not of patterns
 _COVERED = re.compile(r"--cov-fail-under")  # in addopts: then the plain runner judges coverage
 
@@ -155,7 +100,8 @@ def check(facts: GuardFacts) -> GuardResult:
 def _baselines(facts: GuardFacts, notes: list[str]) -> list[Finding]:
     found = []
     for pair in pairs(facts):
-        tool = next((mark for files, mark in _BASELINES if files.search(pair.path)), None)
+        lists = (one for one in _table().baseline if re.search(rf"(?:^|/)(?:{one.pattern})\Z", pair.path))
+        tool = next(lists, None)
         if tool is None or pair.change.status == "D":
             continue
         had = {line.strip(" ,\t") for line in pair.old.split("\n")} | {""}
@@ -173,7 +119,7 @@ def _baselines(facts: GuardFacts, notes: list[str]) -> list[Finding]:
 
 def _vague(facts: GuardFacts) -> list[Finding]:
     """Where a gate relies on types, one that became Any is a place where it no longer looks."""
-    gate = next((gate for gate in facts.gates if _ANY.tools.search(f"{gate.run} {gate.read}")), None)
+    gate = next((gate for gate in facts.gates if _ANY.is_relied_on(f"{gate.run} {gate.read}")), None)
     if gate is None:
         return []
     return [
@@ -192,7 +138,7 @@ def _grown_marks(facts: GuardFacts) -> list[tuple[_Mark, str, int, int]]:
     sides = {pair.path: (_suspects(pair.old), _suspects(pair.new)) for pair in pairs(facts)}
     files = [pair for pair in pairs(facts) if any(sides[pair.path])]
     found = []
-    for mark in MARKS:
+    for mark in _table().mark:
         rows = [row for pair in files if (row := _count_mark(mark, pair, sides[pair.path])) is not None]
         if sum(len(lines) - before for _, before, lines in rows) <= 0:
             continue
@@ -213,11 +159,11 @@ def _grown_marks(facts: GuardFacts) -> list[tuple[_Mark, str, int, int]]:
 
 def _count_mark(mark: _Mark, pair: Pair, sides: _Sides) -> tuple[Pair, int, list[int]] | None:
     """How many at the base, and the lines of those in the result."""
-    if mark.files and not pair.path.endswith(tuple(mark.files.split())):
+    if mark.files and not pair.path.endswith(mark.files):
         return None
     if mark.name == "pragma: no cover" and is_test(pair.path):
         return None  # how much of the tests is covered says nothing about the source
-    before, after = ([number for number, text in side.items() if mark.pattern.search(text)] for side in sides)
+    before, after = ([number for number, text in side.items() if mark.is_in(text)] for side in sides)
     return (pair, len(before), after) if before or after else None
 
 
@@ -249,13 +195,13 @@ def _reports_coverage(read: str) -> bool:
 
 
 def _relies(mark: _Mark, gate: Gate, facts: GuardFacts) -> str:
-    if mark.tools.search(f"{gate.run} {gate.read}"):
+    if mark.is_relied_on(f"{gate.run} {gate.read}"):
         return "proof" if gate.proof else "other"
     if mark.name == "pragma: no cover" and _reports_coverage(gate.read):
         texts = (facts.read_base(path) or b"" for path in toolchains().paths.settings)
         if any(_COVERED.search(text[:200_000].decode("utf-8", "replace")) for text in texts):
             return "other"
-    if mark.tools.search(text_behind(gate, facts.read_base)):
+    if mark.is_relied_on(text_behind(gate, facts.read_base)):
         return "other"
-    known = gate.own_files or any(other.tools.search(gate.run) for other in MARKS)
+    known = gate.own_files or any(other.is_relied_on(gate.run) for other in _table().mark)
     return "other" if not known and _OPEN.search(gate.run) else ""
