@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from msgspec.structs import replace
 
 from ralph.core.model.gate import Gate
@@ -15,6 +17,7 @@ from ralph.gates.guards import (
     first_breaks,
     known_at_base,
     next_break,
+    turned_green,
     waits_for_all,
 )
 from ralph.gates.guards._breaks.wrap_source import read_marks
@@ -35,24 +38,33 @@ def plan(lab: Lab) -> list[Experiment]:
 
 
 def _round(lab: Lab, todo: list[tuple[Gate, Break]]) -> Experiment:
-    seen, wanted = lab.tried.breaks, []
+    seen, wanted, asked = lab.tried.breaks, list[GateCall](), dict[tuple[str, str], frozenset[str]]()
     for gate, mode in todo:
-        call = _call(lab, gate, mode)
+        names = _tests_to_turn(lab.facts, gate)
+        if mode == "after":
+            names = _new_tests(lab.facts, gate) or names
+        call = _call(lab, gate, mode, names)
         if call is not None:
             wanted.append(call)
+            asked[gate.name, call.stage] = names
         else:
-            green = frozenset(_tests_to_turn(lab.facts, gate)) if mode == "after" else frozenset()
+            green = names if mode == "after" else frozenset()
             not_known = BreakSeen(red=False, green=green, entered=int(mode == "reach"))
             seen.setdefault(gate.name, {})[mode] = not_known
 
-    def take(heard: Heard) -> None:
-        mode = heard.call.stage.removeprefix(STAGE)
-        found = _what_was_seen(lab.facts, heard)
+    def take(heard: Heard) -> GateCall | None:
+        gate, mode = _gate(lab.facts, heard), cast(Break, heard.call.stage.removeprefix(STAGE))
+        names = asked[gate.name, heard.call.stage]
+        found = _what_was_seen(lab.facts, heard, names)
+        if not found.red and not found.exits and (every := _tests_to_turn(lab.facts, gate)) != names:
+            asked[gate.name, heard.call.stage] = every
+            return _call(lab, gate, mode, every)  # another test may look at the change
         if mode == "reach":
             # What is new may be what keeps the test away. One that minds being wrapped tells nothing.
             old = known_at_base(lab.facts, read_marks(heard.marks).names)
             found = replace(found, entered=1 if found.red else len(old))
-        seen.setdefault(heard.call.gate.name, {})[mode] = found
+        seen.setdefault(gate.name, {})[mode] = found
+        return None
 
     def then() -> list[Experiment]:
         further = [
@@ -65,14 +77,20 @@ def _round(lab: Lab, todo: list[tuple[Gate, Break]]) -> Experiment:
     return Experiment("sabotage", wanted, take, then, needed=True)
 
 
-def _call(lab: Lab, gate: Gate, mode: Break) -> GateCall | None:
+def _gate(facts: GuardFacts, heard: Heard) -> Gate:
+    return next(gate for gate in facts.gates if gate.name == heard.call.gate.name)
+
+
+def _call(lab: Lab, gate: Gate, mode: Break, names: frozenset[str]) -> GateCall | None:
+    """The gate over these tests; None where nothing can be broken, or it cannot be told which tests."""
     stage = f"{STAGE}{mode}"
     files = break_request(lab.facts, mode, lab.judge.marks_path(lab.judge.slot(gate, stage)))
     if not files:
         return None
     base = lab.judge.site.order.base.tree
     tree = edited_tree(lab.judge.site.store, base if mode == "reach-base" else lab.facts.tree, files)
-    call = lab.call_elsewhere(gate, _files_of_tests(lab.facts, gate), tree, stage)
+    known = lab.facts.final[gate.name].files
+    call = lab.call_elsewhere(gate, [known[name] for name in names if name in known], tree, stage)
     return call if not mode.startswith("reach") else _only_green(lab, gate, call)
 
 
@@ -91,25 +109,27 @@ def _only_green(lab: Lab, gate: Gate, call: GateCall) -> GateCall | None:
     return replace(call, gate=replace(call.gate, argv=narrow.argv, reporter=narrow.reporter))
 
 
-def _tests_to_turn(facts: GuardFacts, gate: Gate) -> set[str]:
+def _tests_to_turn(facts: GuardFacts, gate: Gate) -> frozenset[str]:
     """Tests that turned green; without such, all that are green."""
     base, final = facts.base.get(gate.name), facts.final[gate.name]
     found = turned_tests(base, final, fail_on=gate.fail_on) if base is not None else []
-    if final.tests is None:
-        return {""}
-    return set(found) or {name for name, state in final.tests.items() if state == "pass"}
+    if not final.tests:
+        return frozenset({""})
+    return frozenset(found) or frozenset(name for name, state in final.tests.items() if state == "pass")
 
 
-def _files_of_tests(facts: GuardFacts, gate: Gate) -> list[str]:
-    files = facts.final[gate.name].files
-    return [files[name] for name in _tests_to_turn(facts, gate) if name in files]
+def _new_tests(facts: GuardFacts, gate: Gate) -> frozenset[str]:
+    """Where no test turned green, those that the change brought: if they notice, nobody else is asked."""
+    base, final = facts.base.get(gate.name), facts.final[gate.name]
+    if base is None or final.tests is None or turned_tests(base, final, fail_on=gate.fail_on):
+        return frozenset()
+    return turned_green(facts, gate)
 
 
-def _what_was_seen(facts: GuardFacts, heard: Heard) -> BreakSeen:
+def _what_was_seen(facts: GuardFacts, heard: Heard, turned: frozenset[str]) -> BreakSeen:
     marks = read_marks(heard.marks)
     reading = heard.reading
-    turned = _tests_to_turn(facts, heard.call.gate) if facts.final[heard.call.gate.name].tests else {""}
-    green = frozenset(turned)
+    green = turned
     if reading.status != "pass" and reading.cause not in MACHINERY and not reading.doubt:
         green = frozenset(name for name in turned if (reading.tests or {}).get(name) == "pass")
     exits = marks.exits
