@@ -132,6 +132,13 @@ SEVERAL = [  # what a test claims, the product, and whether it gives itself away
         True,
     ),
     ("pytest.raises(Wrong, f, 3)", "class Wrong(Exception): pass", False),
+    ("def tell(x):\n        assert x == 1\n    f(tell)", "def f(tell): tell(1)", False),
+    ("def tell(x):\n        assert x == 1\n    f(tell)", "def f(tell): pass", True),
+    (
+        "def tell(x):\n        assert x == 1\n    f(tell)",
+        "def f(tell):\n  try: tell(2)\n  except Exception: pass",
+        True,
+    ),
     ("assert f(3) == 3; assert f(4) == 4", "def f(x): return x", False),
     ("assert f(3) == 3\n    assert f(4) == 4\n    return", "def f(x): return x", False),
 ]
@@ -152,6 +159,16 @@ def deep(got, want):
     print(got)
     same(got, want)
 """
+
+
+def test_the_middle_of_a_chain_is_evaluated_once():
+    """`next(c)` in `0 < next(c) <= 3` gives another value each time, and is asked for one."""
+    text, _ = alter_tests("def test_x():\n    assert 0 < next(COUNT) <= 3\n", {"test_x"})
+    names = {"COUNT": iter([1, 2, 3])}
+    exec(text, names)
+    with pytest.raises(Exception):  # noqa: B017
+        names["test_x"]()
+    assert next(names["COUNT"]) == 2
 
 
 @pytest.mark.parametrize(("body", "product", "green"), SEVERAL)
@@ -366,6 +383,15 @@ def test_each_claim_in_javascript_has_to_fail(body, product, green):
     told = "const it = () => {};\nfunction test(name, call) { call(); }\n"
     ended = subprocess.run(["node", "-e", head + told + text], capture_output=True, check=False)
     assert (ended.returncode == 0) is green, ended.stderr.decode()
+
+
+def test_what_a_test_in_javascript_hands_over_has_to_be_called():
+    """All that it claims stands in a callback: that fails, and nobody may swallow it or leave it out."""
+    text, done = alter_calls("test('x', () => {\n  each([3], (n) => assert.equal(n, w()));\n});", ["x"], "js")
+    assert done == {"x"}
+    assert "(n) => (() => { throw new Error(); })());" in text
+    maybe = "test('x', () => {\n  if (w) each([3], (n) => assert.equal(n, w()));\n});"
+    assert alter_calls(maybe, ["x"], "js") == (maybe, frozenset())
 
 
 def test_a_test_without_braces_is_not_the_next_one():

@@ -169,3 +169,18 @@ def test_expected_values_that_are_read_no_more_are_asked_about():
     assert keys(*rest, lost="too much at once") == []
     assert keys(*(path for path in FILES if path != "shop/rates.json")) == [], "the product may do without"
     assert keys(*rest, also={"wanted/sums.json": None}) == [], "what is gone is asked about elsewhere"
+
+
+def test_a_product_that_names_what_judges_it_is_asked_about():
+    """Who reads the expected values need not compute them; a generator that no check opens may name them."""
+
+    def keys(*lines, path="shop/prices.py", task="", opened=(*FILES, "shop/prices.py")):
+        again = Reading("pass", "", reads=FileReads(opened=opened))
+        facts = judged({path: "\n".join(lines)}, task=task, repeats={"tests": (again,)})
+        return [finding.key for finding in check(facts).findings]
+
+    assert keys("KNOWN = open('wanted/sums.json')") == ["base_tests.looked_up:wanted/sums.json"]
+    assert keys("KNOWN = HERE / 'wanted' / 'sums.json'") == ["base_tests.looked_up:wanted/sums.json"]
+    assert keys("KNOWN = open('tests/test_a.py')") == ["base_tests.looked_up:tests/test_a.py"]
+    assert keys("# as in wanted/sums.json", "RATES = open('shop/rates.json')") == []
+    assert keys("open('wanted/sums.json', 'w')", path="tools/make.py") == [], "no check opens it"

@@ -99,6 +99,11 @@ def _alter(body: _Body, file: _AlteredFile, *, helper: bool = False) -> list[Spa
         and (column := _expected_column(body, tops[0]))
     ):
         return column
+    if not found and isinstance(body, _Function):  # what it hands over may claim, and has to be called
+        used = {one.id for one in _own_nodes(body) if isinstance(one, ast.Name)}
+        inner = [one for one in body.body if isinstance(one, _Function) and one.name in used]
+        told = [ways for one in inner for claim in _claims(one.body) if (ways := _ways(one, claim, file))]
+        return list(told[0][0]) if told else []
     if not found or (tops and sum(map(len, found.values())) == 1):
         return first
     if _may_end(body) or not all(_is_alone(one, file.lines) for one in found):
@@ -162,8 +167,9 @@ def _ways_of(body: _Body, claim: ast.expr, *, either: bool = False) -> list[_Way
         ]
         if len(links) == 1:
             return _other_sides(body, *links[0], either=either) if links[0][0] else []
+        seen: set[ast.expr] = set()
         return [
-            (_in_place(claim, ast.unparse(_link(claim, at, side, new))),)
+            (_in_place(claim, ast.unparse(_link(claim, at, side, new, seen))),)
             for at, link in enumerate(links)
             for side, new in (_foreign_sides(*link) if link[0] else ())
         ]
@@ -200,11 +206,23 @@ def _foreign_sides(kind: str, left: ast.expr, right: ast.expr) -> list[tuple[ast
     return lying or others[:1]
 
 
-def _link(claim: ast.Compare, at: int, side: ast.expr, new: str) -> ast.Compare:
+def _link(claim: ast.Compare, at: int, side: ast.expr, new: str, seen: set[ast.expr]) -> ast.Compare:
     """One of several comparisons in a row, with another side."""
     put_in = ast.parse(new, mode="eval").body
-    pair = [put_in if one is side else one for one in (claim.left, *claim.comparators)[at : at + 2]]
+    sides = (claim.left, *claim.comparators)[at : at + 2]
+    pair = [put_in if one is side else _evaluated_once(one, seen) for one in sides]
     return ast.Compare(pair[0], [claim.ops[at]], [pair[1]])
+
+
+def _evaluated_once(side: ast.expr, seen: set[ast.expr]) -> ast.expr:
+    """The middle of `0 < next(c) < 3` is in two links: the second one takes what the first one got."""
+    if not _is_computed(side):
+        return side
+    name = ast.Name(f"_side_{side.lineno}_{side.col_offset}")
+    if side in seen:
+        return name
+    seen.add(side)
+    return ast.NamedExpr(name, side)
 
 
 def _wanted_error(call: ast.expr) -> ast.expr | None:

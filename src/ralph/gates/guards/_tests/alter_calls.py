@@ -53,6 +53,8 @@ _BRANCH = re.compile(
     r"(?<![\w.$])(?P<word>if|for|while|switch|catch|else|do|try|finally)\b(?:\s+await\b)?\s*"
     r"|(?:&&|\|\||[?:]|=>)\s*"
 )
+_ARROW = re.compile(r"=>\s*\{?\s*(?=assert\b|expect\b)")
+_MAYBE = re.compile(r"\b(?:if|while|switch|catch|try|return|throws|rejects|not|mock)\b|&&|\|\||\?")
 _ENDS = re.compile(r"\breturn\b|\bprocess\.exit\b")
 _Span = tuple[int, int, str]
 _Claim = tuple[int, int, list[_Span]]  # where it begins and ends, and what can be put in
@@ -63,7 +65,7 @@ def alter_calls(text: str, tests: Collection[str], kind: str) -> tuple[str, froz
     done: set[str] = set()
     for name in tests:
         for begin, end in _bodies(text, name, kind):
-            claims = list(_claims(text, begin, end, kind))
+            claims = list(_claims(text, begin, end, kind)) or _handed_over(text, begin, end, kind)
             if claims:
                 text = _alter_claims(text, claims, end, kind if name else "script")
                 done.add(name)
@@ -139,6 +141,15 @@ def _claims(text: str, begin: int, end: int, kind: str) -> Iterator[_Claim]:
             if step < 0 or (kind == "rs" and first and _ENDS.search(text, at, step)):
                 return
         at = max(step, at + 1)
+
+
+def _handed_over(text: str, begin: int, end: int, kind: str) -> list[_Claim]:
+    """The claim of a function that the test hands over without condition: it has to be called, and heard."""
+    for arrow in _ARROW.finditer(text, begin, end) if kind == "js" else ():
+        close = _end_of_call(text, arrow.end(), end, kind)
+        if close > 0 and not _MAYBE.search(text, begin, end):
+            return [(arrow.end(), close, [(arrow.end(), close, "(() => { throw new Error(); })()")])]
+    return []
 
 
 def _branch(text: str, hit: re.Match[str], end: int) -> tuple[int, int]:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from ralph.core.model.verdict import FileReads, Finding
 from ralph.core.proof.compare import red_keys
 from ralph.gates.guards._base.facts import GuardFacts, Overlay
+from ralph.gates.guards._base.texts import name_some
 from ralph.gates.guards._files.overlay import overlay_request
-from ralph.gates.guards._watch.judge_files import unread_judges, watched_judges
-
-_MAX_SHOWN = 3
+from ralph.gates.guards._watch.judge_files import looked_up_judges, unread_judges, watched_judges
 
 
 def attribution_request(facts: GuardFacts) -> Overlay | None:
@@ -42,9 +41,7 @@ def judge_alone_turns(facts: GuardFacts, gate: str, key: str) -> bool:
 def not_told(facts: GuardFacts) -> str:
     """What may judge and could not be told from the product, in words."""
     files = _unclear_files(facts)
-    more = f" and {len(files) - _MAX_SHOWN} more" if len(files) > _MAX_SHOWN else ""
-    named = f"{', '.join(files[:_MAX_SHOWN])}{more}"
-    said = f"whether {named} is the product or judges it cannot be told" if files else ""
+    said = f"whether {name_some(files)} is the product or judges it cannot be told" if files else ""
     lost = watched_judges(facts).lost
     return "; ".join(filter(None, (said, lost and f"what judges is known by names only: {lost}")))
 
@@ -65,17 +62,18 @@ def _unclear_files(facts: GuardFacts) -> list[str]:
     return []
 
 
-def find_unread(facts: GuardFacts) -> list[Finding]:
-    """Expected values that nobody looked at this time, although they and the tests are what they were."""
+def find_misread(facts: GuardFacts) -> list[Finding]:
+    """Expected values that are what they were, and that nobody looked at this time, or the product does."""
     watched = [name for name, reading in facts.base.items() if reading.reads is not None]
-    seen = [reading for name in watched for reading in facts.tried.repeats.get(name, ()) if reading.reads]
+    seen = [one.reads for name in watched for one in facts.tried.repeats.get(name, ()) if one.reads]
     if not seen or len(seen) < len(watched):
         return []
-    opened = {path for reading in seen for path in (reading.reads or FileReads()).opened}
-    lost = next((one.reads.lost for one in seen if one.reads and one.reads.lost), "")
+    lost = next((one.lost for one in seen if one.lost), "")
+    now = FileReads(opened=tuple({path for one in seen for path in one.opened}), lost=lost)
     return [
-        Finding(
-            f"base_tests.unread:{path}", f"{path} is what tests compare with, and no longer read", path=path
-        )
-        for path in unread_judges(facts, FileReads(opened=tuple(opened), lost=lost))
+        Finding(f"base_tests.unread:{path}", f"{path} judges, and is read no more", path=path)
+        for path in unread_judges(facts, now)
+    ] + [
+        Finding(f"base_tests.looked_up:{path}", f"{path} judges, and {one} names it now", path=one)
+        for one, path in looked_up_judges(facts, now).items()
     ]

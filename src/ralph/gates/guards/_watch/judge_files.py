@@ -36,6 +36,7 @@ _DOCUMENT = re.compile(
     r"\.(?:md|markdown|rst|adoc)\Z|(?:^|/)(?:LICENSE|AUTHORS|NOTICE|CHANGELOG|README|VERSION)\Z"
 )
 _OF_TOOLS = re.compile(r"(?:^|/)(?:package(?:-lock)?\.json|Cargo\.(?:toml|lock)|go\.(?:mod|sum)|[.][^/]*)\Z")
+_REMARK = re.compile(r"\s*(?:#|//(?!go:embed)|/?\*|--|>>>)")
 _MAX_TEXTS = 400  # files looked into at most, to learn who names a file
 _MAX_TEXT, _MAX_ALL = 200_000, 4_000_000
 _DEFINED = re.compile(
@@ -86,10 +87,35 @@ def unread_judges(facts: GuardFacts, now: FileReads) -> list[str]:
     for path in sorted(look.opened - set(now.opened) - touched):
         if is_code(path) or _SCRIPT.search(path) or is_config(path) or look.kind(path) != "judge":
             continue
-        word = re.compile(rf"(?<![\w.-]){re.escape(posixpath.basename(path))}(?!\.?\w|-)")
+        word = _naming(posixpath.basename(path))
         if not any(word.search(decode(facts.read_base(one))) for one in touched if look.is_judging(one)):
             found.append(path)
     return found
+
+
+def looked_up_judges(facts: GuardFacts, now: FileReads) -> dict[str, str]:
+    """Tests and expected values, by the opened file of the product whose new lines name one."""
+    look = _Look(facts)
+    touched = {path for change in facts.changes for path in (change.before, change.path)}
+    names = [posixpath.basename(path) for path in facts.base_paths | touched]
+    said = {}
+    for change in facts.changes:
+        own = not look.is_judging(change.path) or wants_changed(facts.task, change.path)
+        if own and change.path in now.opened and (is_code(change.path) or _SCRIPT.search(change.path)):
+            old = {*decode(facts.read_base(change.before)).splitlines()}
+            lines = [line for line in decode(facts.read_result(change.path)).splitlines() if line not in old]
+            said[change.path] = "\n".join(line for line in lines if not _REMARK.match(line))
+    found: dict[str, str] = {}
+    for path in sorted(look.opened - touched) if said else ():
+        if not is_config(path) and (look.is_judging(path) or look.kind(path) == "judge"):
+            name = posixpath.basename(path)
+            word = _naming(name if "." in name and names.count(name) == 1 else path)
+            found |= {one: path for one, text in said.items() if word.search(text)}
+    return found
+
+
+def _naming(word: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w.-]){re.escape(word)}(?!\.?\w|-)")
 
 
 def base_reads(facts: GuardFacts) -> FileReads | None:
@@ -238,7 +264,7 @@ class _Look:
         words = [path, posixpath.basename(path), posixpath.basename(posixpath.dirname(path))]
         found: set[bool] = set()
         for word in dict.fromkeys(words if near else words[:2]):
-            named = re.compile(rf"(?<![\w.-]){re.escape(word)}(?!\.?\w|-)") if word and not found else None
+            named = _naming(word) if word and not found else None
             found |= {judging for judging, text in self._all_texts().items() if named and named.search(text)}
         return found
 

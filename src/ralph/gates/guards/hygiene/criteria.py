@@ -8,11 +8,10 @@ shell gives it the ties. Tests of the base itself are the business of the other 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-
 from ralph.core.model.verdict import Finding, GuardResult
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds
+from ralph.gates.guards._base.texts import name_some
 
 NAME = "criteria"
 CALLED = True
@@ -50,7 +49,8 @@ def check(facts: GuardFacts) -> GuardResult:
             before.append(criterion)
     summary = f"{len(counted)} criteria are shown by tests that fail without the work"
     if before:
-        summary = f"only said to have been there before, by tests that pass on the base too: {_list(before)}"
+        named = name_some(before, _MAX_SHOWN)
+        summary = f"only said to have been there before, by tests that pass on the base too: {named}"
     return GuardResult(
         NAME,
         facts.tree,
@@ -66,8 +66,3 @@ def _idle(facts: GuardFacts) -> set[str]:
     """Tests of the result that pass on the base source."""
     readings = (facts.tried.witness or {}).values()
     return {name for reading in readings for name, state in (reading.tests or {}).items() if state == "pass"}
-
-
-def _list(names: Collection[str]) -> str:
-    some: Iterable[str] = list(names)[:_MAX_SHOWN]
-    return ", ".join(some) + (f" and {len(names) - _MAX_SHOWN} more" if len(names) > _MAX_SHOWN else "")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from ralph.core.model.verdict import GuardResult
 from ralph.gates.executed.watched import JAVASCRIPT, PYTHON, Watch
 from ralph.gates.guards._base.facts import GuardFacts
-from ralph.gates.guards._base.texts import decode, new_lines
+from ralph.gates.guards._base.texts import decode, name_some, new_lines
 from ralph.gates.guards._parts.statements import changed_statements, utf16
 from ralph.gates.guards.integrity.witness import source_changes
 
@@ -91,8 +91,7 @@ def _result(
     partial = done < total and any(one.partial for one in facts.tried.coverage.values())
     words = f"{done} of {total} changed lines are executed by tests"
     if missed:
-        more = f" and {len(missed) - _MAX_SHOWN} more" if len(missed) > _MAX_SHOWN else ""
-        words += f"; not: {', '.join(missed[:_MAX_SHOWN])}{more}"
+        words += f"; not: {name_some(missed, _MAX_SHOWN)}"
     if partial:
         words += "; processes that could not be watched may have executed more"
     if unknown:
@@ -106,9 +105,7 @@ def _said(facts: GuardFacts, words: str, counted: dict[str, int] | None = None) 
 
 
 def _unknown_words(unknown: dict[str, str]) -> str:
-    path, why = next(iter(unknown.items()))
-    more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
-    return f"{_UNKNOWN} of {path}{more}: {why}"
+    return f"{_UNKNOWN} of {name_some(list(unknown), 1)}: {next(iter(unknown.values()))}"
 
 
 def _ranges(lines: list[int], changed: set[int]) -> list[str]:

@@ -22,7 +22,7 @@ from ralph.gates.guards._files.behind_command import files_behind_gates, text_be
 from ralph.gates.guards._files.overlay import overlay_request
 from ralph.gates.guards._files.removed import removed_on_request
 from ralph.gates.guards._tests.moved import only_lost
-from ralph.gates.guards._watch.attribution import find_unread, judge_alone_turns, not_told
+from ralph.gates.guards._watch.attribution import find_misread, judge_alone_turns, not_told
 from ralph.gates.judging_paths import is_config
 
 NAME = "base_tests"
@@ -33,6 +33,8 @@ KINDS = guard_kinds(NAME, "make the source pass the base's tests and settings as
         "make the check run as it did on the base"),
     "unread": ("asks", "a file that tests compare with is as it was, and they no longer read it",
         "let the tests read what they read at the base"),
+    "looked_up": ("asks", "the product names a file that only judges, and may look its answers up there",
+        "compute the answers; data of the product belongs to the product"),
 })  # fmt: skip
 _EMPTY = ("no-tests", "all-skipped")
 _COVERAGE = re.compile(r"\b(?:cov|coverage|coveragerc|nyc|c8)\b|\bcoverage\w*[tT]hreshold")
@@ -44,10 +46,10 @@ _STILL = re.compile(r"#|set\s|export\s|cd\s|[\w./ -]+:(?!\S)|\.\w+|[\w-]+\s*[:?+
 
 
 def check(facts: GuardFacts) -> GuardResult:
-    findings = find_unread(facts)
+    findings = find_misread(facts)
     if facts.tried.overlay is None:
         text = "no test and no test config changed: the final verdict is that of the base's tests"
-        bad = "the tests no longer read what they read at the base"
+        bad = "what tests compare with is not read as it was at the base"
         return guard_result(NAME, facts, findings, good=text, bad=bad, blind=not_told(facts))
     judged = 0
     for gate in facts.gates:

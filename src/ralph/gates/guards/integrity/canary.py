@@ -10,6 +10,7 @@ from ralph.core.model.verdict import Canary, Finding, GuardResult
 from ralph.gates.canary_text import canary_means
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
+from ralph.gates.guards._base.texts import name_some
 from ralph.gates.guards.integrity.repeat import is_repeated
 
 NAME = "canary"
@@ -19,7 +20,6 @@ KINDS = guard_kinds(NAME, "remove what changes how tests are run or reported", {
     "unseen": ("accuses", "a test that must fail was not run, although it was at the base"),
     "runner": ("accuses or asks", "a part of the test runner is not what it was at the base"),
 })  # fmt: skip
-_MAX_SHOWN = 3
 _ROOTS = ("", "src/", "lib/")
 
 
@@ -43,7 +43,7 @@ def check(facts: GuardFacts) -> GuardResult:
         if changed:
             own = all(_is_product(name, facts) for name in changed)
             why = "the runner is made of this project's own source, which was changed" if own else ""
-            text = f"{gate.name}: {why or 'not what it was at the base'}: {_list(changed)}"
+            text = f"{gate.name}: {why or 'not what it was at the base'}: {name_some(changed)}"
             found.append(Finding(f"canary.runner:{gate.name}", text, asks=own))
         findings += found
         if not found and not now.red:
@@ -100,8 +100,3 @@ def _is_product(name: str, facts: GuardFacts) -> bool:
     module = name.partition(":")[0].replace(".", "/")
     files = {f"{root}{module}{end}" for root in _ROOTS for end in (".py", "/__init__.py")}
     return any(change.status == "M" and change.path in files for change in facts.changes)
-
-
-def _list(names: list[str]) -> str:
-    more = f" and {len(names) - _MAX_SHOWN} more" if len(names) > _MAX_SHOWN else ""
-    return ", ".join(names[:_MAX_SHOWN]) + more

@@ -13,7 +13,7 @@ from ralph.core.model.verdict import Finding, GuardResult
 from ralph.gates.command import word_set
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
-from ralph.gates.guards._base.texts import pairs
+from ralph.gates.guards._base.texts import name_some, pairs
 from ralph.gates.guards._files.manifests import Wanted, is_lock, is_manifest, locked_packages, wanted_packages
 
 NAME = "dependencies"
@@ -33,6 +33,7 @@ _RUNNERS = word_set(
 _ELSEWHERE = re.compile(
     r"git\+|https?://|\bgit\s*=|\burl\s*=|\bpath\s*=|file:|link:|portal:|\bnpm:|github:|\b\w+/\w+#"
 )
+_MAX_SHOWN = 5
 _ASKED = re.compile(r"flak|retr(?:y|ies)|rerun|quarantine", re.IGNORECASE)
 
 
@@ -79,14 +80,10 @@ def _summarise_changes(before: Wanted, after: Wanted, locks: list[str], newly_lo
     gone = sorted(before.keys() - after.keys())
     changed = sorted(name for name, said in after.items() if name in before and before[name] != said)
     parts = [
-        f"{word} {_list(names)}"
+        f"{word} {name_some(names, _MAX_SHOWN)}"
         for word, names in (("added", added), ("changed", changed), ("removed", gone))
         if names
     ]
     if locks:
-        parts.append(f"lockfile {_list(sorted(locks))}")
+        parts.append(f"lockfile {name_some(sorted(locks), _MAX_SHOWN)}")
     return f"dependencies: {'; '.join(parts)}" if parts else "no dependency changed"
-
-
-def _list(names: list[str]) -> str:
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

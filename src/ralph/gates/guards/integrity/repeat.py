@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, GuardResult, Reading
 from ralph.core.proof.compare import red_keys
 from ralph.core.proof.flaky import flaky_words
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
+from ralph.gates.guards._base.texts import name_some
 from ralph.gates.guards._calls.again import NOT_IMITATED, find_lucky, find_runner_bound, find_unlike
 from ralph.gates.guards._calls.noted import find_noted
 
@@ -56,8 +59,7 @@ def check(facts: GuardFacts) -> GuardResult:
     elif short:
         blind = f"{', '.join(short)}: judged {least} times, not {facts.confirm}"
     if forgiven := _forgiven(facts, wanted):
-        named = ", ".join(forgiven[:3]) + (f" and {len(forgiven) - 3} more" if len(forgiven) > 3 else "")
-        words = f"flaky on the base too, so forgiven here: {named}"
+        words = f"flaky on the base too, so forgiven here: {name_some(forgiven)}"
         blind = f"{blind}; {words}" if blind else words
     result = guard_result(
         NAME,
@@ -67,15 +69,7 @@ def check(facts: GuardFacts) -> GuardResult:
         bad="not green each time on the same tree",
         blind=blind,
     )
-    return GuardResult(
-        result.guard,
-        result.tree,
-        result.applied,
-        result.summary,
-        result.findings,
-        integrity=False,
-        counted={"repeats": least},
-    )
+    return replace(result, integrity=False, counted={"repeats": least})
 
 
 def _more_words(facts: GuardFacts) -> str:

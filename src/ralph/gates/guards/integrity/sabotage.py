@@ -23,11 +23,11 @@ from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, GuardResult
 from ralph.gates.guards._base.facts import BreakSeen, GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
-from ralph.gates.guards._base.texts import decode, is_aside
+from ralph.gates.guards._base.texts import decode, is_aside, name_some
 from ralph.gates.guards._breaks.break_function import broken_versions
 from ralph.gates.guards._breaks.wrap_source import Mode, add_comments, wrap_source
 from ralph.gates.guards._watch.exercised import exercised_files, other_product
-from ralph.gates.guards.integrity.witness import deleted_source, source_changes, witness_request, witnesses
+from ralph.gates.guards.integrity.witness import source_changes, witness_request, witnesses
 from ralph.gates.judging_paths import is_config
 
 NAME = "sabotage"
@@ -80,7 +80,9 @@ def sabotage_request(facts: GuardFacts) -> tuple[Sabotage, ...]:
                 found.append(Sabotage(label, change.path, foreign[name], other=True))
         if not broken:
             files.append(Sabotage(f"{change.path}: taken back", change.path, None))
-    files += [Sabotage(f"{change.path}: brought back", change.path, None) for change in deleted_source(facts)]
+    files += [
+        Sabotage(f"{change.path}: brought back", change.path, None) for change in source_changes(facts, "D")
+    ]
     text = _witness_text(facts)
     return tuple([*_spread(found, text), *files][:MAX_BREAKS])
 
@@ -223,14 +225,9 @@ def _why_none(facts: GuardFacts) -> str:
     moved = [change.path for change in source_changes(facts)]
     if not moved:
         others = [change.path for change in facts.changes if is_config(change.path) or change.status == "T"]
-        only = f"only {_name_paths(others)} differs beside tests" if others else "no source file differs"
+        only = f"only {name_some(others)} differs beside tests" if others else "no source file differs"
         return f"nothing of the change could be broken: {only}"
-    return f"nothing of the change could be broken: only the name or the mode differs of {_name_paths(moved)}"
-
-
-def _name_paths(paths: list[str]) -> str:
-    more = f" and {len(paths) - _MAX_SHOWN} more" if len(paths) > _MAX_SHOWN else ""
-    return ", ".join(paths[:_MAX_SHOWN]) + more
+    return f"nothing of the change could be broken: only the name or the mode differs of {name_some(moved)}"
 
 
 def check(facts: GuardFacts) -> GuardResult:
@@ -310,8 +307,7 @@ def _own_tests(facts: GuardFacts) -> tuple[str, dict[str, int]]:
     missed = [item.name for item in tried if not item.noticed]
     words = f"{len(noticed)} of {len(tried)} sabotages were noticed by the new tests"
     if missed:
-        more = f" and {len(missed) - _MAX_SHOWN} more" if len(missed) > _MAX_SHOWN else ""
-        words += f"; not noticed: {', '.join(missed[:_MAX_SHOWN])}{more}"
+        words += f"; not noticed: {name_some(missed)}"
     if blind and noticed:
         words += "; they only ask whether something comes back" if True in blind else "; they see no value"
     left = len(facts.tried.sabotage) - len(tried)

@@ -15,6 +15,7 @@ from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import GuardResult, Reading
 from ralph.core.proof.compare import COLLECT, compare
 from ralph.gates.guards._base.facts import Change, GuardFacts
+from ralph.gates.guards._base.texts import name_some
 from ralph.gates.guards._calls.of_tester import tests_of_tester
 from ralph.gates.guards._files.known_tests import changed_tests, runs_doctests, with_tests_of
 from ralph.gates.guards._files.overlay import is_judging_path, overlay_request
@@ -23,7 +24,6 @@ from ralph.gates.judging_paths import is_config, is_test
 
 NAME = "witness"
 CALLED = True
-_MAX_SHOWN = 3
 _DOCUMENT = re.compile(r"\.(?:md|markdown|rst|adoc)$|(?:^|/)(?:LICENSE|AUTHORS|NOTICE|CHANGELOG|README)$")
 _WRONG = re.compile(r"\b(?:SyntaxError|IndentationError|TabError)\b|fixture '[^'\n]*' not found")
 _MISSING = re.compile(
@@ -113,11 +113,9 @@ def check(facts: GuardFacts) -> GuardResult:
         text = "no test was added or changed that could show the new behaviour"
         return GuardResult(NAME, facts.tree, applied=True, summary=text)
     shown, why_not = witnesses(facts)
-    names = ", ".join(shown[:_MAX_SHOWN]) + (
-        f" and {len(shown) - _MAX_SHOWN} more" if len(shown) > _MAX_SHOWN else ""
-    )
     if shown:
-        text = f"{len(shown)} new or changed tests are red on the base source and green now: {names}"
+        named = name_some(shown)
+        text = f"{len(shown)} new or changed tests are red on the base source and green now: {named}"
     else:
         text = f"no new or changed test shows the change: {why_not}"
     counted = {"witness": len(shown), **_count_sealed(facts, shown)}
@@ -192,8 +190,7 @@ def _skipped_words(over: Reading, final: Reading) -> str:
     ]
     if not names:
         return ""
-    more = f" and {len(names) - _MAX_SHOWN} more" if len(names) > _MAX_SHOWN else ""
-    return f"skipped on the base source, so they say nothing about it: {', '.join(names[:_MAX_SHOWN])}{more}"
+    return f"skipped on the base source, so they say nothing about it: {name_some(names)}"
 
 
 def _by_test(
@@ -242,24 +239,13 @@ def _last(name: str) -> str:
     return re.split(r"[./]", re.sub(r"\.[cm]?[jt]sx?\Z", "", name))[-1]
 
 
-def source_changes(facts: GuardFacts) -> list[Change]:
-    """What the agent changed of the source itself: neither tests nor settings."""
+def source_changes(facts: GuardFacts, statuses: str = "AMR") -> list[Change]:
+    """What the agent changed of the source itself: neither tests nor settings. "D": what it deleted."""
     known = set(changed_tests(facts).whole)
     return [
         change
         for change in facts.changes
-        if change.status in "AMR"
-        and not is_judging_path(change.path, known, set())
-        and not is_config(change.path)
-    ]
-
-
-def deleted_source(facts: GuardFacts) -> list[Change]:
-    known = set(changed_tests(facts).whole)
-    return [
-        change
-        for change in facts.changes
-        if change.status == "D"
+        if change.status in statuses
         and not is_judging_path(change.path, known, set())
         and not is_config(change.path)
     ]
