@@ -32,7 +32,9 @@ check: setup
 agents: setup
 	@$(BIN)/python tools/agents/install.py --main
 
-test: setup system agents
+# What is fetched comes at the same time: packages of the system and of Python, then the agents.
+test:
+	@$(MAKE) --no-print-directory -j2 setup system agents
 	@tools/check.sh ralph
 	@$(BIN)/pytest -n 5 --dist worksteal -m "slow and not soak and not agents" tests
 

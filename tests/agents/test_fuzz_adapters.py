@@ -68,7 +68,7 @@ def printed(event: object) -> bytes:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("cli", STREAMS)
-@settings(max_examples=examples(30))
+@settings(max_examples=examples(15))
 @given(
     made=st.lists(events, max_size=6),
     noise=st.binary(max_size=60),

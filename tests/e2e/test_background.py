@@ -347,7 +347,7 @@ FIRST, LAST = map(int, os.environ.get("STORMS", "1,11").split(","))
 STORMS = [pytest.param(seed, 30, marks=pytest.mark.soak) for seed in range(FIRST, LAST + 1)]
 
 
-@pytest.mark.parametrize(("seed", "faults"), [(0, 12), *STORMS])
+@pytest.mark.parametrize(("seed", "faults"), [(0, 8), *STORMS])
 def test_a_storm_of_faults(world, seed, faults):
     """Kills of runner, worker and keeper, alone and together, hangups, terminations, two workers at once, a
     moved clock, a full disk and reboots, at random moments: no iteration is lost, no commit made twice, no

@@ -105,7 +105,7 @@ def test_a_baseline_that_the_machine_made_is_none(place, struck, who, number, ca
     words = files(calc__py=fixed_calc() + "# the bug in add is fixed\n")
     flags = ("--max-iterations", "1", "--min-grade", "B")
     command = agent("writes_files", words, "COMPLETE")
-    done = struck(loop_words(command, *flags), who, number=number, times=2)
+    done = struck(loop_words(command, *flags), who, "kept", number=number, times=2)
     loop = place.expect(done, "exhausted", 1, 1)
     assert [one.cause for one in done.all(NoVerdict)] == [cause, cause], done.report()
     assert loop.proof.baseline["tests"].status == "pass"

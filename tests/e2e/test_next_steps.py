@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from effort import part_of
 from kit import search_path
 
 from ralph.app.words.error_pages import error_pages
@@ -165,7 +166,7 @@ git_ add -A; git_ commit -qm first
 
 
 @pytest.mark.slow
-@pytest.mark.sample(check=0, test=30)
+@pytest.mark.sample(check=0, test=12)
 @pytest.mark.parametrize("row", rows(), ids=lambda row: f"{row.code}-{row.script[:40]}")
 def test_the_next_line_of_an_error_is_run_where_it_applies(row, tmp_path):
     """The error is met as a user meets it; what it says to do next is done, and ends as it should."""
@@ -208,9 +209,8 @@ def check_row(row: Row, tmp_path: Path) -> None:
 @pytest.mark.parametrize("place", TOLD)
 def test_next_lines_of_errors_that_other_tests_meet(place, tmp_path):
     """What a race or a failing machine brings about offers lines that exist and end as they should, too."""
-    lines = sorted(
-        {line for page in error_pages() if page.code in TOLD[place].split() for line in told(page)}
-    )
+    every = {line for page in error_pages() if page.code in TOLD[place].split() for line in told(page)}
+    lines = part_of(sorted(every), 8)
     with made(place, tmp_path) as (top, env):
         start = ":" if place == "loops" else f"{REPO}mkdir specs; touch specs/01-x.md verified"
         tried = "\n".join(

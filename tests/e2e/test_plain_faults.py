@@ -33,7 +33,7 @@ def loop(place, line, **more):
     return shell(place, line, *WORDS, "--agent-cmd", agent("honest_steps", 1), **more)
 
 
-@pytest.mark.sample(check=0, test=3)
+@pytest.mark.sample(check=0, test=2)
 @pytest.mark.parametrize(
     ("line", "code"),
     [

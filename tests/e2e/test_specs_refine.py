@@ -108,6 +108,7 @@ def test_limits_hold_between_calls(place, specs):
     assert list((place.repo / ".ralph" / "refine").iterdir())
 
 
+@pytest.mark.sample(test=1)
 @pytest.mark.parametrize(("sign", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_stopped_attack_leaves_nothing(place, specs, sign, code):
     """Ctrl-C ends the call with its whole tree; no file, no folder, no process stays."""

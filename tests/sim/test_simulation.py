@@ -79,7 +79,7 @@ def test_where_a_script_leads(name, outcome, grade, calls):
     assert (loop.outcome, loop.grade, loop.spend.calls) == (outcome, grade, calls)
 
 
-@pytest.mark.sample(check=3)
+@pytest.mark.sample(check=3, test=7)
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_one_kill_at_every_instant(name):
     """Whatever the agent does, one kill at any instant changes nothing but the number of stints."""
@@ -148,7 +148,7 @@ def test_an_abort_and_a_kill_at_every_instant():
             assert {key: count for key, count in seen.disk.done.items() if count != 1} == {}
 
 
-@pytest.mark.sample(check=3)
+@pytest.mark.sample(check=3, test=7)
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_gates_that_the_machine_ends(name):
     """Whichever calls of gates give no answer, and however often in a row, the end is the same."""

@@ -104,7 +104,7 @@ def test_one_kill_while_building(name):
     every_kill(SCRIPTS[name], 5)
 
 
-@pytest.mark.sample(test=4)
+@pytest.mark.sample(test=2)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_one_kill_at_every_instant_of_building(name):
