@@ -12,7 +12,7 @@ import ralph
 from ralph import errors
 
 _CODE = re.compile(r"E-[A-Z0-9]+(?:-[A-Z0-9]+)*")
-_SHOWN = ("why", "next")
+_Assigned = tuple[int, str, str]  # line, name, words: a module is walked once for all of its names
 
 
 class ErrorPage(NamedTuple):
@@ -42,34 +42,33 @@ def error_pages(code: str = "") -> list[ErrorPage]:
 
 
 def _pages_in(text: str) -> Iterator[ErrorPage]:
-    tree = ast.parse(text)
-    for node in ast.walk(tree):
+    nodes = list(ast.walk(ast.parse(text)))
+    names = list(_assigned(nodes))
+    for node in nodes:
         if isinstance(node, ast.Call):
-            yield from _page_of_call(node, tree)
+            yield from _page_of_call(node, names)
         elif isinstance(node, ast.Tuple):
-            yield from _page_of_row(node, tree)
+            yield from _page_of_row(node, names)
 
 
-def _page_of_call(node: ast.Call, tree: ast.Module) -> Iterator[ErrorPage]:
+def _page_of_call(node: ast.Call, names: list[_Assigned]) -> Iterator[ErrorPage]:
     if not any(_CODE.fullmatch(_words(one)) for one in (*node.args, *(word.value for word in node.keywords))):
         return
-    given = {
-        word.arg: _words(word.value) or _words_of_name(word.value, tree) for word in node.keywords if word.arg
-    }
-    texts = [_words(arg) or _words_of_name(arg, tree) for arg in node.args]
+    given = {word.arg: _text(word.value, names) for word in node.keywords if word.arg}
+    texts = [_text(arg, names) for arg in node.args]
     codes = [one for one in (given.get("code", ""), *texts) if _CODE.fullmatch(one)]
     if codes:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         kind = getattr(errors, name, None)
         what = next((text for text in texts if " " in text), given.get("what", ""))
         yield ErrorPage(
-            codes[0], getattr(kind, "exit_code", None), what, *(given.get(key, "") for key in _SHOWN)
+            codes[0], getattr(kind, "exit_code", None), what, given.get("why", ""), given.get("next", "")
         )
 
 
-def _page_of_row(node: ast.Tuple, tree: ast.Module) -> Iterator[ErrorPage]:
+def _page_of_row(node: ast.Tuple, names: list[_Assigned]) -> Iterator[ErrorPage]:
     """A row of a table: a code, words, perhaps a command."""
-    texts = [_words(one) or _words_of_name(one, tree) for one in node.elts]
+    texts = [_text(one, names) for one in node.elts]
     codes = [text for text in texts if _CODE.fullmatch(text)]
     if len(codes) == 1:
         said = [text for text in texts if " " in text]
@@ -78,20 +77,21 @@ def _page_of_row(node: ast.Tuple, tree: ast.Module) -> Iterator[ErrorPage]:
         yield ErrorPage(codes[0], None, what, "", command)
 
 
-def _words_of_name(node: ast.expr, tree: ast.Module) -> str:
-    """The words of a name, from the nearest assignment above its use."""
-    if not isinstance(node, ast.Name):
-        return ""
-    found: list[tuple[int, str]] = []
-    for one in ast.walk(tree):  # not in the order of lines
-        if isinstance(one, ast.Assign) and one.lineno < node.lineno:
+def _assigned(nodes: list[ast.AST]) -> Iterator[_Assigned]:
+    for one in nodes:
+        if isinstance(one, ast.Assign):
             value, target = one.value, one.targets[0]
             texts, names = (side.elts if isinstance(side, ast.Tuple) else [side] for side in (value, target))
-            found += [
-                (one.lineno, _words(text))
-                for name, text in zip(names, texts, strict=False)
-                if isinstance(name, ast.Name) and name.id == node.id
-            ]
+            for name, text in zip(names, texts, strict=False):
+                if isinstance(name, ast.Name):
+                    yield one.lineno, name.id, _words(text)
+
+
+def _text(node: ast.expr, names: list[_Assigned]) -> str:
+    """Its words; those of a name from the nearest assignment above its use."""
+    if not isinstance(node, ast.Name):
+        return _words(node)
+    found = [(line, words) for line, name, words in names if name == node.id and line < node.lineno]
     return max(found, default=(0, ""))[1]
 
 
