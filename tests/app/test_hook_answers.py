@@ -258,6 +258,7 @@ ADDED = {
 }
 
 
+@pytest.mark.sample(check=6)
 @pytest.mark.parametrize("name", sorted(ADDED))
 def test_added_lines_are_looked_at_by_syntax(hooks: Hooks, name: str) -> None:
     """Each finding names its file; honest files of the same kind pass."""

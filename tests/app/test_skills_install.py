@@ -47,6 +47,7 @@ def install(skill: Skill, env: dict[str, str]) -> None:
     apply_install(skill, env, plan_install(skill, env))
 
 
+@pytest.mark.sample(check=15)
 @pytest.mark.parametrize(("host", "scope"), BOTH)
 @pytest.mark.parametrize("before", [None, MINE, "{}", '{"a": 1}\n', '{"a": 1,\n "hooks": { } }'])
 def test_uninstalling_leaves_everything_as_it_was(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from kit import Place
 
 
+@pytest.mark.slow
 def test_a_prd_from_template_to_item(place: Place) -> None:
     """What `template` prints is valid; `create` never replaces a file; the item of a PRD is shown with it."""
     made = place.ralph("prd", "create", "FEAT-001", "Log in with a token")

@@ -52,6 +52,7 @@ def test_a_window_of_one_column_holds_every_word():
         assert fold_line("  why   one two", width).split() == ["why", "one", "two"]
 
 
+@pytest.mark.sample(check=4)
 @pytest.mark.parametrize("columns", [60, 80])
 @pytest.mark.parametrize(
     "words",

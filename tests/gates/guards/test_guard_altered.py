@@ -374,6 +374,7 @@ EACH = [  # what a test claims, and whether it gives itself away
 ]
 
 
+@pytest.mark.sample(check=4)
 @pytest.mark.parametrize(("body", "product", "green"), EACH)
 def test_each_claim_in_javascript_has_to_fail(body, product, green):
     """Of several claims each is altered by itself there too; one that holds ends the test green."""

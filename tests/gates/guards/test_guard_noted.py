@@ -111,6 +111,7 @@ def ends_of(place, path, text, names, argv):
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_bytes(content)
     env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "NODE_"))}
+    env["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # ours: loading them takes longer than the tests
     done = subprocess.run(argv, cwd=place, env=env, capture_output=True, text=True, check=False)
     return read_ends(marks.read_bytes() if marks.exists() else b""), made, done.stdout + done.stderr
 
@@ -316,6 +317,7 @@ def test_comments_mean_nothing(path, text, count):
     )
 
 
+@pytest.mark.sample(check=3)
 @pytest.mark.parametrize(
     ("product", "found"),
     [
@@ -343,6 +345,7 @@ EQ = "packaging.version.Version.__eq__"
 MINE = "import packaging.version as v\ndef mine(*words): return True\n"
 
 
+@pytest.mark.sample(check=3)
 @pytest.mark.parametrize(
     ("product", "test", "found"),
     [

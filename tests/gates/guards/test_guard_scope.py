@@ -118,6 +118,7 @@ def test_a_checker_that_reports_nothing_planted_is_named():
     assert not result.findings
 
 
+@pytest.mark.sample(check=1)
 @pytest.mark.parametrize(
     "tool", [("ruff", "check", "--no-cache", "--output-format=concise"), ("mypy", "--cache-dir=/dev/null")]
 )

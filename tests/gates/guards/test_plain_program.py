@@ -56,6 +56,7 @@ def pytest_tests(place, product, *, dressed):
     return red_tests(place, files, PYTEST, tests, dressed=dressed)
 
 
+@pytest.mark.sample(check=2)
 @pytest.mark.parametrize("how", ASKS)
 def test_what_asks_for_the_runner_shows(tmp_path, how):
     """Right only while pytest is there, however it asks: red without its traces, green with them."""

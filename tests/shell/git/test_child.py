@@ -101,6 +101,7 @@ def test_a_folder_that_is_gone_is_named(tmp_path):
     assert seen.value.code == "E-FOLDER-GONE"
 
 
+@pytest.mark.slow
 def test_a_snapshot_that_was_given_up_leaves_no_lock(tmp_path):
     """An interrupted `git add` can be made again at once."""
     top = make_repo(tmp_path / "repo")
