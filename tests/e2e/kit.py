@@ -220,10 +220,26 @@ class Place:
         self._seen = seen  # what the sandbox was found to block, so that not every test looks again
         if seen is not None and seen.exists():
             shutil.copy(seen, self.state / "protection.json")
-        lib.make_calc(str(self.repo), extra=extra, README__md="# calc\n", kept__txt="one\n")
-        self._add_dirt()
+        self._make_repo(extra)
         self.forget()
         self.home_before = self._home()
+
+    def _make_repo(self, extra: int) -> None:
+        """The user's repository; made by git once a worker, then copied."""
+        kept = self._seen.with_name("repo") if self._seen is not None and not extra else None
+        if kept is not None and kept.exists():
+            shutil.copytree(kept, self.repo, symlinks=True)
+            self.git("update-index", "-q", "--refresh")
+        else:
+            lib.make_calc(str(self.repo), extra=extra, README__md="# calc\n", kept__txt="one\n")
+            self._add_dirt()
+            if kept is not None:
+                shutil.copytree(self.repo, kept, symlinks=True)
+        for hook in TRIPWIRES:
+            path = self.repo / ".git" / "hooks" / hook
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(f"#!/bin/sh\ntouch '{self.tripped}'\n")
+            path.chmod(0o755)
 
     def _add_dirt(self) -> None:
         """What a user has lying about: all of it must be there afterwards, to the byte."""
@@ -239,11 +255,6 @@ class Place:
         git("add", "staged.txt")
         (repo / "staged.txt").write_text("staged\nand changed again\n")
         (repo / "untracked.txt").write_text("untracked\n")
-        for hook in TRIPWIRES:
-            path = repo / ".git" / "hooks" / hook
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(f"#!/bin/sh\ntouch '{self.tripped}'\n")
-            path.chmod(0o755)
 
     def git(self, *words: str, folder: Path | None = None) -> str:
         return userstate.git(str(folder or self.repo), *words)
