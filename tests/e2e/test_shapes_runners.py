@@ -123,7 +123,8 @@ class ValueTest(unittest.TestCase):
 AGENT = "sed -i 's/return 0/return 1/' value.py"
 
 
-def test_flaky_at_the_base_does_not_block(shape):
+@pytest.mark.soak  # by chance; test_agents_proof counts calls instead
+def test_flaky_by_chance_at_the_base_does_not_block(shape):
     """A test that the change did not touch, and that fails at times at the base too, does not block."""
     files = {"value.py": PY_BASE, "test_value.py": TESTS, "test_luck.py": FLAKY}
     shape.project(shape.top / "proj", files, {})
