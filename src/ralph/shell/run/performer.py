@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -67,44 +68,32 @@ class RealPerformer:
         self._clock, self._watcher, self._min_free = clock, watcher, min_free
         self._callers: dict[tuple[int, str, str], Caller] = {}
         self._files = PromptFiles(site.store, site.state.blobs)
-        self._workspace: Workspace | None = None
-        self._judge: Judge | None = None
-        self._desk: PlanDesk | TaskDesk | None = None
-        self._readers: Readers | None = None
-        self._asker: Asker | None = None
-        self._roles: RoleCalls | None = None
 
-    @property
+    @cached_property
     def workspace(self) -> Workspace:
         """Made on first use in a stint; a complete one is found, not made."""
-        if self._workspace is None:
-            site, order = self.site, self.site.order
-            self._workspace = make_workspace(
-                site.store,
-                site.workspace,
-                os.path.join(site.folder, "git"),
-                order.base.commit,
-                alternates=site.objects_at,
-                history=order.box.history,
-                newest=self._newest,
-            )
-        return self._workspace
+        site, order = self.site, self.site.order
+        return make_workspace(
+            site.store,
+            site.workspace,
+            os.path.join(site.folder, "git"),
+            order.base.commit,
+            alternates=site.objects_at,
+            history=order.box.history,
+            newest=self._newest,
+        )
 
-    @property
+    @cached_property
     def judge(self) -> Judge:
-        if self._judge is None:
-            self._judge = Judge(self.site, self.workspace.modules)
-        return self._judge
+        return Judge(self.site, self.workspace.modules)
 
-    @property
+    @cached_property
     def desk(self) -> PlanDesk | TaskDesk:
-        if self._desk is None and not self.site.order.brief:
-            self._desk = TaskDesk()
-        elif self._desk is None:
-            from ralph.shell.plan.per_call import PlanDesk
+        if not self.site.order.brief:
+            return TaskDesk()
+        from ralph.shell.plan.per_call import PlanDesk
 
-            self._desk = PlanDesk(self.judge, self.workspace)
-        return self._desk
+        return PlanDesk(self.judge, self.workspace)
 
     def opening(self) -> e.StintStarted:
         return e.StintStarted(
@@ -198,13 +187,11 @@ class RealPerformer:
         found = self.judge.deps.shares(loop.work.tree, attend)
         return found if isinstance(found, tuple) else ()  # without them it can still mend a lockfile
 
-    @property
+    @cached_property
     def asker(self) -> Asker:
-        if self._asker is None:
-            from ralph.shell.agent_call.judge_call import Asker
+        from ralph.shell.agent_call.judge_call import Asker
 
-            self._asker = Asker(self.site, self.workspace.modules)
-        return self._asker
+        return Asker(self.site, self.workspace.modules)
 
     def open_judge(self, loop: Loop, action: actions.AskJudge) -> e.JudgeStarted:
         refuse_full_disk(self.site.state, self._min_free)
@@ -213,13 +200,11 @@ class RealPerformer:
     def finish_judge(self, loop: Loop, action: actions.AskJudge, attend: Attention) -> e.JudgeEnded | None:
         return self.asker.finish(loop, action, attend, self._watcher)
 
-    @property
+    @cached_property
     def roles(self) -> RoleCalls:
-        if self._roles is None:
-            from ralph.shell.agent_call.beside.role_call import RoleCalls
+        from ralph.shell.agent_call.beside.role_call import RoleCalls
 
-            self._roles = RoleCalls(self.site, self.workspace.modules)
-        return self._roles
+        return RoleCalls(self.site, self.workspace.modules)
 
     def open_role(self, loop: Loop, action: actions.RunRole) -> e.RoleStarted:
         refuse_full_disk(self.site.state, self._min_free)
@@ -316,13 +301,11 @@ class RealPerformer:
             publish_result(site.store.project, order.branch, commit, loop.landing.result or None)
         return e.ResultPublished(branch=order.branch, commit=commit, tree=action.tree)
 
-    @property
+    @cached_property
     def readers(self) -> Readers:
-        if self._readers is None:
-            from ralph.shell.agent_call.plan_readers import Readers
+        from ralph.shell.agent_call.plan_readers import Readers
 
-            self._readers = Readers(self.site, self.workspace.modules, self._files)
-        return self._readers
+        return Readers(self.site, self.workspace.modules, self._files)
 
     def open_readers(self, loop: Loop, action: actions.RunReaders) -> e.ReadersStarted:
         refuse_full_disk(self.site.state, self._min_free)
