@@ -22,11 +22,10 @@ from typing import Literal
 import msgspec
 
 from ralph.shell.process import tree
-from ralph.shell.process.client import CallSpec, read_output, start_call, wait
 from ralph.shell.sandbox import tools
-from ralph.shell.sandbox.attempts import ATTEMPTS, DANGEROUS, HELPERS, NETWORK, ROOT, BoxAttempt
+from ralph.shell.sandbox.attempts import DANGEROUS, NETWORK, ROOT, BoxAttempt, all_attempts, box_program
 from ralph.shell.sandbox.bubblewrap import Box, box_command
-from ralph.shell.sandbox.probe import cached_protection, can_group
+from ralph.shell.sandbox.probe import cached_protection, can_group, run_box_program
 
 Who = Literal["agent", "gate"]
 _HOME_FILES = (
@@ -92,7 +91,7 @@ def attack_boxes(state_dir: str, *, bwrap: str | None, network: bool = True) -> 
 
 
 def _rows(bwrap: str | None) -> list[BoxAttempt]:
-    return [row for row in ATTEMPTS if bwrap or row.name not in DANGEROUS]
+    return [row for row in all_attempts() if bwrap or row.name not in DANGEROUS]
 
 
 class _Prey(msgspec.Struct, frozen=True):
@@ -177,21 +176,10 @@ def _attempt_all(
     stdin = place.at("given.json")
     with open(stdin, "w", encoding="ascii") as file:
         json.dump(given, file)
-    built = box_command(box, (python, "-I", "-S", "-c", HELPERS), bwrap=bwrap)
-    spec = CallSpec(
-        argv=built.argv,
-        env={"PATH": os.defpath, "HOME": home},
-        cwd=built.cwd,
-        stdin=stdin,
-        wall_seconds=60,
-        method=built.method,
-        box_args=built.box_args,
-        other_user=built.other_user,
+    built = box_command(box, (python, "-I", "-S", "-c", box_program("attack")), bwrap=bwrap)
+    ended, text, answers = run_box_program(
+        place.at(f"call-{who}"), built, {"HOME": home}, seconds=60, stdin=stdin
     )
-    call = place.at(f"call-{who}")
-    ended = wait(start_call(call, spec))
-    text = read_output(call, 1 << 16)[0].decode("utf-8", "replace")
-    answers = dict(line.split(" ", 1) for line in text.splitlines() if line.count(" ") == 1)
     if "begun" not in text.split():
         return ended.error or text.strip()[-300:] or "it said nothing"
     return answers

@@ -23,11 +23,11 @@ from ralph.errors import SetupError
 from ralph.gates.command import simple_commands
 from ralph.shell.files.write_whole import write_whole
 from ralph.shell.process import cgroup, tree
-from ralph.shell.process.client import CallSpec, read_output, start_call, wait
+from ralph.shell.process.client import CallSpec, Ended, read_output, start_call, wait
 from ralph.shell.process.other_user import unmappable
 from ralph.shell.sandbox import tools
-from ralph.shell.sandbox.attempts import KERNEL_HELPERS
-from ralph.shell.sandbox.bubblewrap import Box, SharedMount, box_command
+from ralph.shell.sandbox.attempts import box_program
+from ralph.shell.sandbox.bubblewrap import Box, Boxed, SharedMount, box_command
 from ralph.shell.sandbox.hidden_files import paths_to_show
 from ralph.shell.sandbox.own_env import clean_path
 from ralph.shell.state.directory import config_dir
@@ -51,46 +51,6 @@ OPEN_WORDS: dict[str, str] = {
 OTHER_USER = "to the kernel, agents and gates are another user, not root"
 STAYS_ROOT = "to the kernel, agents and gates are root: another user could not work with"
 NETWORK_PROBES = frozenset({"tcp", "abstract-socket"})
-
-SCRIPT = (
-    KERNEL_HELPERS
-    + """
-import socket, sys
-work, outside, secret, port, pid, path, name, share = sys.argv[1:9]
-def write(target):
-    with open(target, "w") as f: f.write("x")
-def unnamed(folder):
-    os.close(os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o600))
-def read(target):
-    with open(target, "rb") as f: assert f.read(1)
-def talk(family, address):
-    s = socket.socket(family, socket.SOCK_STREAM); s.settimeout(2); s.connect(address); s.close()
-def works():
-    # As tools would: streams by their names, a file of one's own, and that it is one's own.
-    write(work + "/probe")
-    with open("/dev/stdin"), open("/dev/stdout", "a"), open(sys.executable, "rb"): pass
-    assert os.stat(work + "/probe").st_uid == os.stat(work).st_uid == os.getuid()
-    os.mkdir(work + "/folder", 0o700); os.rename(work + "/probe", work + "/folder/probe")
-    if share != "-": write(share + "/probe")
-def root(): assert os.stat("/etc").st_uid == os.getuid() == 0
-for probe, act in (
-    ("works", works),
-    ("write-outside", lambda: write(outside + "/probe")),
-    ("write-etc", lambda: unnamed("/etc")),
-    ("read-secret", lambda: read(secret)),
-    ("tcp", lambda: talk(socket.AF_INET, ("127.0.0.1", int(port)))),
-    ("signal", lambda: os.kill(int(pid), 0)),
-    ("unix-socket", lambda: talk(socket.AF_UNIX, path)),
-    ("abstract-socket", lambda: talk(socket.AF_UNIX, chr(0) + name)),
-    ("environ", lambda: read("/proc/%s/environ" % pid)),
-    ("root", root),
-    ("kernel", kernel),
-    ("kernel-again", lambda: again(kernel)),
-):
-    try: act(); print(probe, "open", flush=True)
-    except Exception as e: print(probe, "blocked", flush=True)
-"""
-)
 
 
 class Protection(msgspec.Struct, frozen=True, kw_only=True):
@@ -235,23 +195,31 @@ def _open_probes(
         stage=stage,
     )
     words = (work, folder + "/outside", folder + "/secret", str(targets.port), str(os.getpid()))
-    argv = (python, "-I", "-S", "-c", SCRIPT, *words, sockets + "/s", targets.name)
+    argv = (python, "-I", "-S", "-c", box_program("probe"), *words, sockets + "/s", targets.name)
     built = box_command(box, (*argv, share if unshare else "-"), bwrap=bwrap, unshare=unshare)
+    ended, text, answers = run_box_program(call_folder, built, {}, seconds=20)
+    if ended.exit_code != 0 or answers.get("works") != "open":
+        return ended.error or text.strip()[-300:] or "the box could not write its own workspace"
+    return frozenset(name for name in OPEN_WORDS if answers.get(name) != "blocked")
+
+
+def run_box_program(
+    folder: str, built: Boxed, env: Mapping[str, str], *, seconds: float, stdin: str = "/dev/null"
+) -> tuple[Ended, str, dict[str, str]]:
+    """How a program of `attempts` ended in its box, what it printed, and its answers by name."""
     spec = CallSpec(
         argv=built.argv,
-        env={"PATH": os.defpath},
+        env={"PATH": os.defpath, **env},
         cwd=built.cwd,
-        wall_seconds=20,
+        stdin=stdin,
+        wall_seconds=seconds,
         method=built.method,
         box_args=built.box_args,
         other_user=built.other_user,
     )
-    ended = wait(start_call(call_folder, spec))
-    text = read_output(call_folder, 1 << 16)[0].decode("utf-8", "replace")
-    answers = dict(line.split(" ", 1) for line in text.splitlines() if line.count(" ") == 1)
-    if ended.exit_code != 0 or answers.get("works") != "open":
-        return ended.error or text.strip()[-300:] or "the box could not write its own workspace"
-    return frozenset(name for name in OPEN_WORDS if answers.get(name) != "blocked")
+    ended = wait(start_call(folder, spec))
+    text = read_output(folder, 1 << 16)[0].decode("utf-8", "replace")
+    return ended, text, dict(line.split(" ", 1) for line in text.splitlines() if line.count(" ") == 1)
 
 
 def can_group() -> bool:
