@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from importlib.resources import files
 from typing import Literal
 
 from msgspec import Struct
@@ -262,44 +263,5 @@ def criteria_of(specs: Iterable[Spec]) -> dict[str, SpecCriterion]:
 
 def template(name: str, prefix: str) -> str:
     """A spec to be filled in; `lint` refuses it until that is done."""
-    return f"""\
-# {name}
-
-Topic: <fill in: what this is about, in one sentence>
-
-Job: When <fill in: a situation>, <fill in: somebody> wants to <fill in: do what>, so that <fill in: gain>.
-
-## Criteria
-
-### {prefix}-1: <fill in: what is true afterwards, in a few words>
-
-- Given <fill in: what is there before>
-- When <fill in: what happens>
-- Then <fill in: what can be observed, with numbers where there are any>
-
-## Edge cases
-
-### {prefix}-2: <fill in: the empty, the wrong or the missing>
-
-- Given <fill in>
-- When <fill in>
-- Then <fill in>
-
-### {prefix}-3: <fill in: the largest, the slowest or the repeated>
-
-- Given <fill in>
-- When <fill in>
-- Then <fill in>
-
-## Data contracts
-
-- <fill in: names, types and limits of what goes in and out, or none>
-
-## Non-functional requirements
-
-- <fill in: a number and how it is measured, or none>
-
-## Out of scope
-
-- <fill in: what this does not cover>
-"""
+    text = files("ralph").joinpath("templates/spec.md").read_text("utf-8")
+    return text.format(name=name, prefix=prefix)
