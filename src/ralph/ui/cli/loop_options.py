@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
+import msgspec
 
 from ralph.app.flags import FLAGS, PROFILE_FLAGS, format_value
-from ralph.ui.cli.option_groups import Number
+from ralph.ui.cli.option_groups import Number, with_options
 
 # Flags that are settings come from the one table of options; the rest is about this loop alone.
 METAVARS = {
@@ -76,113 +78,20 @@ def typed_settings(given: Mapping[str, object]) -> dict[str, object]:
     return typed
 
 
-DETACH: tuple[Callable[[Any], Any], ...] = (
-    click.option(
-        "-d", "--detach", is_flag=True, help="Run in the background; needs neither this terminal nor a login."
-    ),
-    click.option(
-        "--queue", is_flag=True, help="With too many active loops, wait for a place in the background."
-    ),
-    click.option(
-        "--priority",
-        default="medium",
-        type=click.Choice(("low", "medium", "high", "critical")),
-        help="Which queued loop gets the next place.",
-    ),
-)
-OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    click.option(
-        "--check",
-        "checks",
-        multiple=True,
-        metavar="[NAME=]CMD",
-        help="Command that proves the task: fails now, must pass at the end. Repeatable.",
-    ),
-    click.option(
-        "--hidden-check",
-        "hidden_checks",
-        multiple=True,
-        metavar="[NAME=]CMD",
-        help="Check that the agent never sees; keep its files outside the repository. Repeatable.",
-    ),
-    click.option(
-        "--agent-cmd",
-        default="",
-        metavar="CMD",
-        help="Use any executable as the agent; it reads the prompt from stdin or {prompt_file}. "
-        "In the sandbox it has a private, empty home.",
-    ),
-    click.option(
-        "--effort",
-        type=click.Choice(["minimal", "low", "medium", "high", "xhigh", "max"]),
-        default=None,
-        help="How much the model thinks, where the agent's CLI has a setting for it.",
-    ),
-    click.option(
-        "--agent-args",
-        default="",
-        metavar="WORDS",
-        help='Further words for the agent\'s own command line, such as "--add-dir docs".',
-    ),
-    click.option(
-        "--class",
-        "task_class",
-        default="",
-        metavar="CLASS",
-        help="Task class (default: inferred from the task's wording).",
-    ),
-    click.option(
-        "--until",
-        "--completion",
-        "until",
-        default="",
-        metavar="TEXT",
-        help="What must be true at the end, in words; added to the prompt.",
-    ),
-    click.option("--base", default="", metavar="REV", help="Commit to start from (default: HEAD)."),
-    click.option("--with-changes", is_flag=True, help="Include your uncommitted changes."),
-    click.option("--branch", default="", metavar="NAME", help="Name of the result branch."),
-    click.option(
-        "--allow-write",
-        multiple=True,
-        metavar="PATH",
-        help="Let the agent write to PATH outside the workspace. Repeatable.",
-    ),
-    click.option(
-        "--loop-id",
-        default="",
-        metavar="NAME",
-        help="Name of the loop (default: made from the task); 8 hex digits are added unless it ends in them.",
-    ),
-    click.option("--steer", default="", metavar="TEXT", help="Add a note to the first prompt."),
-    click.option(
-        "--issue",
-        default="",
-        metavar="N|URL",
-        help="Comment on this issue when the loop ends, by gh or glab.",
-    ),
-    *DETACH,
-    setting_options,
-    click.option(
-        "--display",
-        default=None,
-        type=click.Choice(("auto", "live", "plain", "none")),
-        help="How progress is shown.",
-    ),
-    click.option("--json", "as_json", is_flag=True, help="Print events as JSON lines; see docs/json.md."),
-    click.option("--dry-run", is_flag=True, help="Show criterion, checks, sandbox and limits, then exit."),
-    click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation."),
-    click.option(
-        "--no-infer",
-        "--no-infer-completion",
-        "no_infer",
-        is_flag=True,
-        help="Stop instead of inferring a check when none is given.",
-    ),
-    click.option("--auto-criteria", is_flag=True, help="Also use an inferred check of medium confidence."),
-)
+def _load_options() -> dict[str, tuple[Callable[[Any], Any], ...]]:
+    """What can be typed for this loop alone: `loop_options.json`, in the order of the help."""
+    with open(os.path.join(os.path.dirname(__file__), "loop_options.json"), "rb") as table:
+        groups = msgspec.json.decode(table.read(), type=dict[str, list[dict[str, Any]]])
+    for row in (row for rows in groups.values() for row in rows if "choices" in row):
+        row["type"] = click.Choice(row.pop("choices"))
+    return {
+        name: tuple(click.option(*row.pop("flags"), **row) for row in rows) for name, rows in groups.items()
+    }
 
 
+_LOADED = _load_options()
+DETACH = _LOADED["detach"]
+OPTIONS = (*_LOADED["before"], *DETACH, setting_options, *_LOADED["after"])
 READERS = click.option(
     "--readers",
     is_flag=False,
@@ -216,11 +125,9 @@ PLAN_OPTIONS: tuple[Callable[[Any], Any], ...] = (
 )
 
 
-def plan_options(function: Any) -> Any:
-    """What a loop with a plan can be told besides."""
-    for option in reversed(PLAN_OPTIONS):
-        function = option(function)
-    return function
+plan_options = with_options(*PLAN_OPTIONS)  # what a loop with a plan can be told besides
+detach_options = with_options(*DETACH)
+loop_options = with_options(*OPTIONS)
 
 
 def pick_options(*flags: str) -> Callable[[Any], Any]:
@@ -235,16 +142,3 @@ def pick_options(*flags: str) -> Callable[[Any], Any]:
         return function
 
     return give
-
-
-def detach_options(function: Any) -> Any:
-    for option in reversed(DETACH):
-        function = option(function)
-    return function
-
-
-def loop_options(function: Any) -> Any:
-    """Every option of `ralph loop`, in the order of its help."""
-    for option in reversed(OPTIONS):
-        function = option(function)
-    return function

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
 import click
 
 # What most people ever need, in this order of groups; the others stand in their group under --help-all.
@@ -34,6 +38,11 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 _ALL = "ralph.help_all"
+
+
+def with_options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """All of these at once, in this order."""
+    return lambda function: reduce(lambda made, option: option(made), reversed(options), function)
 
 
 class Number(click.IntRange):

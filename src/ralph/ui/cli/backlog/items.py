@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ralph.ui.cli.backlog.group import HARNESS, JSON, REASON, backlog, desk_of, print_json, print_notes
-from ralph.ui.cli.option_groups import Number
+from ralph.ui.cli.option_groups import Number, with_options
 
 
 @backlog.command("list", short_help="List items.")
@@ -128,7 +128,7 @@ def next_(explain: bool, as_json: bool, harness_dir: str) -> int:
     return 0 if item else 6
 
 
-_FIELDS = (
+_fields = with_options(
     click.option("--title", default=None, help="What it is, in one line."),
     click.option("--description", default=None, help="More about it."),
     click.option(
@@ -151,12 +151,6 @@ _FIELDS = (
     ),
     click.option("--enable/--disable", "enabled", default=None, help="Whether `run` may work on it."),
 )
-
-
-def _fields(function: Any) -> Any:
-    for option in reversed(_FIELDS):
-        function = option(function)
-    return function
 
 
 _KEYS = {

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import click
 
 from ralph.core.session.hosts import HOST_FACTS
+from ralph.ui.cli.option_groups import with_options
 
 
 @click.group(short_help="Install Ralph's /ralph and hooks into an agent.")
@@ -18,18 +18,14 @@ def command() -> None:
     """Install `/ralph` and Ralph's hooks into Claude Code, Codex, Gemini, Qwen, Copilot or OpenCode."""
 
 
-def _where(function: Callable[..., Any]) -> Callable[..., Any]:
-    options = (
-        click.option(
-            "--agent", "hosts", multiple=True, type=click.Choice(tuple(HOST_FACTS)), metavar="NAME",
-            help="claude, codex, gemini, qwen, copilot or opencode. Repeatable (default: those found here).",
-        ),
-        click.option("--user", "scope", flag_value="user", help="For you (default)."),
-        click.option("--project", "scope", flag_value="project", help="In this project, for everybody."),
-    )  # fmt: skip
-    for option in reversed(options):
-        function = option(function)
-    return function
+_where = with_options(
+    click.option(
+        "--agent", "hosts", multiple=True, type=click.Choice(tuple(HOST_FACTS)), metavar="NAME",
+        help="claude, codex, gemini, qwen, copilot or opencode. Repeatable (default: those found here).",
+    ),
+    click.option("--user", "scope", flag_value="user", help="For you (default)."),
+    click.option("--project", "scope", flag_value="project", help="In this project, for everybody."),
+)  # fmt: skip
 
 
 def _skills(hosts: tuple[str, ...], scope: str | None, goal: str | None = None) -> list[Any]:
