@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 
+import msgspec
+
 from ralph.app.report.breaker_part import breaker_course
 from ralph.app.report.judge_part import judge_calls, judgement, team_part
 from ralph.app.report.loop_report import (
@@ -19,13 +21,13 @@ from ralph.app.report.loop_report import (
     ReportEvidence,
     ReportGit,
     ReportNotes,
+    ReportSpend,
     ReportState,
     Status,
     Told,
 )
 from ralph.app.report.plan_part import report_plan
 from ralph.app.report.recommend import recommend
-from ralph.app.report.spend_part import report_spend
 from ralph.app.words.change import ChangeSize
 from ralph.app.words.ending import (
     best_words,
@@ -40,6 +42,7 @@ from ralph.app.words.next_steps import next_steps
 from ralph.app.words.story import StoryCall, call_line, calls_of, gate_marks
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
+from ralph.core.views.costs import ModelCost, costs_by_model
 from ralph.shell.journal.entries import Record
 from ralph.shell.state import blobs as blobs_
 
@@ -78,7 +81,7 @@ def make_report(record: Record, blobs: str | None = None, change: ChangeSize | N
         ),
         agent=_agent(loop, events),
         git=_git(loop),
-        spend=report_spend(loop, events),
+        spend=_spend(loop, events),
         change=None if change is None else change._asdict(),
         changed_lines=loop.work.changed_lines,
         best=best_words(loop),
@@ -113,6 +116,26 @@ def _agent(loop: Loop, events: tuple[e.AnyEvent, ...]) -> ReportAgent:
         model=safe(loop.sealed.agent.model),
         sandbox=loop.judged_in,
         sandbox_words=tuple(safe(word) for word in (stints[-1].words if stints else ())),
+    )
+
+
+def _model_cost(row: ModelCost) -> ModelCost:
+    return msgspec.structs.replace(row, agent=safe(row.agent), model=safe(row.model))
+
+
+def _spend(loop: Loop, events: tuple[e.AnyEvent, ...]) -> ReportSpend:
+    spend = loop.spend
+    return ReportSpend(
+        seconds=spend.seconds,
+        waited=spend.waited,
+        iterations=loop.iteration,
+        calls=spend.calls,
+        cost=spend.cost,
+        tokens=spend.tokens,
+        calls_of_unknown_cost=spend.blind,
+        cost_estimated=spend.estimated,
+        by_model=tuple(map(_model_cost, costs_by_model(events))),
+        limits=loop.limits,
     )
 
 
