@@ -226,7 +226,9 @@ def start_warnings(project: Project) -> list[str]:
     nested = [os.fsdecode(path) for path in untracked if path.endswith(b"/")]
     if nested:
         said.append(f"repositories inside this one are not part of the loop: {name_some(nested)}")
-    large = [os.fsdecode(path) for path in (*tracked, *untracked) if _size(project.top, path) > LARGE_BYTES]
+    large = [
+        os.fsdecode(path) for path in (*tracked, *untracked) if regular_size(project.top, path) > LARGE_BYTES
+    ]
     if large:
         said.append(f"files over 50 MB: {name_some(large)}")
     dirty = [path for path, commit in links if _submodule_moved(project, path, commit)]
@@ -248,7 +250,7 @@ def _tracked_files(project: Project) -> tuple[list[bytes], list[tuple[str, str]]
     return files, links
 
 
-def _size(top: str, path: bytes) -> int:
+def regular_size(top: str, path: bytes) -> int:
     try:
         found = os.lstat(os.path.join(os.fsencode(top), path))
     except OSError:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import stat
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
@@ -29,7 +28,7 @@ from ralph.shell.git.bounds import Bounds, LeftOut, beyond_bounds, too_many_erro
 from ralph.shell.git.child import GitResult
 from ralph.shell.git.command import clean_text, git_error
 from ralph.shell.git.leftovers import put_back, set_aside
-from ralph.shell.git.project import LARGE_BYTES, Project, user_call
+from ralph.shell.git.project import LARGE_BYTES, Project, regular_size, user_call
 from ralph.shell.git.refs import RefChange, commit_tree, loop_ref, move_refs, read_refs
 from ralph.shell.git.store import Store, disk_error, private_call
 from ralph.shell.git.trees import GITLINK, SYMLINK, TreeChange, diff_with_stat, gitlinks, tree_of, write_tree
@@ -150,7 +149,7 @@ def user_tree(store: Store, index: str, *, kept: bool = False, skip: Globs = ())
     for path in untracked:
         if path.endswith(b"/"):
             left_out[path[:-1]] = f"the repository inside this one at '{_show(path)}' is not in the snapshot"
-        elif _regular_size(project.top, path) > LARGE_BYTES:
+        elif regular_size(project.top, path) > LARGE_BYTES:
             left_out[path] = f"'{_show(path)}' is over 50 MB and untracked, and not in the snapshot"
     closed = [*left_out, *(os.fsencode(path) for path in gitlinks(store, project.head))]
     _skip_sparse(store, index)
@@ -357,17 +356,9 @@ def _notable(workspace: str, changes: Sequence[TreeChange]) -> list[str]:
             landing = os.path.normpath(os.path.join(os.path.dirname(change.path), target))
             if os.path.isabs(target) or landing == ".." or landing.startswith("../"):
                 said.append(f"'{_show(os.fsencode(change.path))}' is a link out of the tree")
-        elif _regular_size(workspace, os.fsencode(change.path)) > LARGE_BYTES:
+        elif regular_size(workspace, os.fsencode(change.path)) > LARGE_BYTES:
             said.append(f"'{_show(os.fsencode(change.path))}' is over 50 MB")
     return said
-
-
-def _regular_size(top: str, path: bytes) -> int:
-    try:
-        found = os.lstat(os.path.join(os.fsencode(top), path))
-    except OSError:
-        return 0
-    return found.st_size if stat.S_ISREG(found.st_mode) else 0
 
 
 def _show(path: bytes) -> str:
