@@ -87,17 +87,10 @@ def _landing(at: LoopStanding) -> tuple[Next, ...]:
     if not at.result:
         return ()
     look = Next("see the change", f"ralph diff {name}")
+    take = Next("take it into your branch", f"ralph merge {name}")
     if at.approval:
-        return (
-            look,
-            Next("approve it", f"ralph approve {name}"),
-            Next("throw it away", f"ralph discard {name}"),
-        )
-    return (
-        look,
-        Next("take it into your branch", f"ralph merge {name}"),
-        Next("throw it away", f"ralph discard {name}"),
-    )
+        take = Next("approve it", f"ralph approve {name}")
+    return (look, take, Next("throw it away", f"ralph discard {name}"))
 
 
 def _go_on(at: LoopStanding) -> Next:
