@@ -94,21 +94,7 @@ def _paint_lines(lines: list[str]) -> list[str]:
 
 
 def _plain(shown: Any, lines: list[str] | None) -> dict[str, Any]:
-    return {
-        "v": 1,
-        "loop": shown.loop,
-        "iteration": shown.iteration,
-        "call": shown.call,
-        "agent": shown.agent,
-        "model": shown.model,
-        "purpose": shown.purpose,
-        "item": shown.item,
-        "sent": shown.sent,
-        "text": shown.text,
-        "parts": [{"title": part.title, "chars": part.chars, "tokens": part.tokens} for part in shown.parts],
-        "tokens": shown.tokens,
-        "window": shown.window,
-        "share": round(shown.share, 4),
-        "large": shown.large,
-        "diff": lines,
-    }
+    import msgspec
+
+    known = {"share": round(shown.share, 4), "large": shown.large}
+    return {"v": 1, **msgspec.to_builtins(shown), **known, "diff": lines}
