@@ -1,4 +1,4 @@
-"""The generated parts of docs/agents.md, commands.md, json.md: `make docs` writes them, a test compares."""
+"""The generated parts of docs/agents, commands, config, json.md: `make docs` writes them, a test compares."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from ralph.agents._kit.folders import Folder
 from ralph.app.words.error_pages import error_pages
 from ralph.core.model.events import KINDS, VERSIONS
 from ralph.errors import EXIT_CODES
+from ralph.gates.readers import read_choices
+from ralph.shell.config.schema import OPTIONS, format_value
 from ralph.ui.cli.tree import cli
 from ralph.ui.cli.tree import commands as all_commands
 
@@ -147,3 +149,35 @@ def _describe_copied(folder: Folder) -> tuple[str, ...]:
 def _describe_returned(folder: Folder) -> tuple[str, ...]:
     """What may go back, in words."""
     return tuple(f"{login.file}: {', '.join((*login.tokens, login.when))}" for login in folder.logins)
+
+
+_RULE_WORDS = {
+    "free": "yes",
+    "tighten": "only stricter",
+    "approve": "once approved",
+    "waive": "once approved",
+    "user": "no",
+}
+_KIND_WORDS = {
+    "names": "text", "word": "text", "switch": "true or false", "count": "number", "iterations": "number",
+    "kinds": "text", "address": "text",
+    "days": "number", "inner": "path", "inners": "paths", "dirs": "paths", "texts": "paths", "env": "table",
+    "waivers": "table", "prefix": "text", "quarantine": "table", "score": "number", "dimensions": "tables",
+    "grades": "D, C, B or A, also by class",
+}  # fmt: skip
+
+
+def config_table() -> str:
+    """The options, as they are in the one table of them."""
+    rows = [
+        "| key | kind | default | flag | variable | in a project | what |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for option in OPTIONS:
+        choices = read_choices() if option.kind == "reader" else option.choices
+        kind = " \\| ".join(choices) or _KIND_WORDS.get(option.kind, option.kind)
+        default = "" if option.default in (None, "", (), {}) else f"`{format_value(option, option.default)}`"
+        flag, env = (f"`{name}`" if name else "" for name in (option.flag, option.env))
+        key, rule = option.key.replace("*", "NAME"), _RULE_WORDS[option.project]
+        rows.append(f"| `{key}` | {kind} | {default} | {flag} | {env} | {rule} | {option.doc} |")
+    return "\n".join(rows)

@@ -14,7 +14,7 @@ from cogapp import Cog
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
-@pytest.mark.parametrize("page", ["agents.md", "architecture.md", "commands.md", "json.md"])
+@pytest.mark.parametrize("page", ["agents.md", "architecture.md", "commands.md", "config.md", "json.md"])
 def test_pages_are_in_step(page, capsys):
     """`make docs` would change nothing."""
     code = Cog().main(["cog", "--check", "-I", os.path.join(TOP, "tools"), os.path.join(TOP, "docs", page)])

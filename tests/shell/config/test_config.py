@@ -13,7 +13,7 @@ from ralph.core.model.parts import flat_fields
 from ralph.core.text import units
 from ralph.errors import UserError
 from ralph.shell import config
-from ralph.shell.config.schema import BY_KEY, OPTIONS, markdown
+from ralph.shell.config.schema import BY_KEY, OPTIONS
 
 ROOT = Path(__file__).parents[3]
 
@@ -606,13 +606,6 @@ def test_importing_is_cheap():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-def test_the_documented_table_is_the_schema():
-    """docs/config.md lists exactly the options of the code."""
-    text = (ROOT / "docs" / "config.md").read_text()
-    begin, end = text.index("]]] -->\n") + len("]]] -->\n"), text.index("<!-- [[[end]]] -->")
-    assert text[begin:end] == markdown()
 
 
 def test_flags_and_variables_are_unique():

@@ -1,7 +1,7 @@
 """The one table of options, `options.json`, and what is derived from it.
 
 That is everything else: what files may hold, which variables and flags are read, the policy for repositories,
-the help texts and the table in docs/config.md. No value is read here (`values`).
+the help texts and (tools/docs_ui.py) the table in docs/config.md. No value is read here (`values`).
 """
 
 from __future__ import annotations
@@ -86,37 +86,3 @@ def escape_invisible(text: str) -> str:
         char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode()
         for char in text
     )
-
-
-_RULE_WORDS = {
-    "free": "yes",
-    "tighten": "only stricter",
-    "approve": "once approved",
-    "waive": "once approved",
-    "user": "no",
-}
-_KIND_WORDS = {
-    "names": "text", "word": "text", "switch": "true or false", "count": "number", "iterations": "number",
-    "kinds": "text", "address": "text",
-    "days": "number", "inner": "path", "inners": "paths", "dirs": "paths", "texts": "paths", "env": "table",
-    "waivers": "table", "prefix": "text", "quarantine": "table", "score": "number", "dimensions": "tables",
-    "grades": "D, C, B or A, also by class",
-}  # fmt: skip
-
-
-def markdown() -> str:
-    """The table of docs/config.md; a test keeps the two in step."""
-    from ralph.gates.readers import read_choices
-
-    rows = [
-        "| key | kind | default | flag | variable | in a project | what |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for option in OPTIONS:
-        choices = read_choices() if option.kind == "reader" else option.choices
-        kind = " \\| ".join(choices) or _KIND_WORDS.get(option.kind, option.kind)
-        default = "" if option.default in (None, "", (), {}) else f"`{format_value(option, option.default)}`"
-        flag, env = (f"`{name}`" if name else "" for name in (option.flag, option.env))
-        key, rule = option.key.replace("*", "NAME"), _RULE_WORDS[option.project]
-        rows.append(f"| `{key}` | {kind} | {default} | {flag} | {env} | {rule} | {option.doc} |")
-    return "\n".join(rows) + "\n"
