@@ -193,9 +193,9 @@ def launch(
     )
 
 
-def model_words(order: Order, flag: str, prefix: str = "") -> tuple[str, ...]:
+def model_words(order: Order, flag: str) -> tuple[str, ...]:
     """The words that name the model, where one was asked for."""
-    return (flag, prefix + order.agent.model) if order.agent.model else ()
+    return (flag, order.agent.model) if order.agent.model else ()
 
 
 def effort_words(cli: Cli, order: Order) -> tuple[str, ...]:

@@ -133,20 +133,15 @@ def is_limit(message: str) -> bool:
 
 
 def limit_fault(
-    message: str,
-    *,
-    told: str = "",
-    reset_at: float | None = None,
-    after: float | None = None,
-    stop: bool = False,
+    message: str, *, told: str = "", reset_at: float | None = None, after: float | None = None
 ) -> LimitHit:
     """A limit with its end: by a field where there is one, else out of the words."""
     if reset_at is not None or after is not None:
-        return LimitHit(message, reset_at, after, stop=stop)
+        return LimitHit(message, reset_at, after)
     from ralph.agents._kit.resets import read  # here, because few calls ever meet a limit
 
     reset = read(told or message)
-    return LimitHit(message, reset.at, reset.after, reset.clock, stop)
+    return LimitHit(message, reset.at, reset.after, reset.clock)
 
 
 _MESSAGE = 300

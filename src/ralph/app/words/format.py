@@ -136,10 +136,6 @@ def stamp(at: float) -> str:
     return time.strftime("%H:%M:%S", time.localtime(at))
 
 
-def day(at: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
-
-
 def iso(at: float) -> str:
     """2026-01-31T10:31:02.125Z"""
     millis = round(at * 1000)

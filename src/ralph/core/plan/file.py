@@ -346,10 +346,10 @@ def parse_item(text: str, line_number: int, path: str = "") -> tuple[Item, tuple
     return normal_item(_item(draft)), tuple(reader.problems)
 
 
-def check_file(parsed: ParsedPlan, criteria: Iterable[str] | None, path: str = NAME) -> tuple[Finding, ...]:
+def check_file(parsed: ParsedPlan, criteria: Iterable[str] | None) -> tuple[Finding, ...]:
     """All that is wrong with a plan file. `criteria`: the ids in the specs; None when there are no specs."""
-    found = [*parsed.problems, *check_plan(parsed.plan, criteria, parsed.lines, path)]
+    found = [*parsed.problems, *check_plan(parsed.plan, criteria, parsed.lines, NAME)]
     if criteria is not None and not parsed.missing_listed:
         message = "there is no section 'Missing specs', expected one, if only with '- none'"
-        found.append(Finding(key="plan-missing", message=message, path=path, line=1))
+        found.append(Finding(key="plan-missing", message=message, path=NAME, line=1))
     return tuple(sorted(found, key=lambda one: (one.line, one.key)))

@@ -50,9 +50,6 @@ DOCUMENTS = (
 _DOCUMENTS = re.compile(
     r"(?:docs|\.github)/(?:DEVELOPMENT|CONTRIBUTING|development|contributing|testing)\.md"
 )
-_ARTIFACT = re.compile(
-    r"(?:^|/)(?:use-?cases?|requirements|specs?|docs|stories|features|prd|\.ralph|\.aiwg)/", re.IGNORECASE
-)
 _MAIN = re.compile(r"(?:ci|tests?|main|build|checks?|verify|unit|run[_-]?tests?)\.ya?ml")
 MAX_DEPTH = 4  # folders below the top in which packages are looked for
 MAX_PACKAGES = 60

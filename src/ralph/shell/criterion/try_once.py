@@ -7,16 +7,15 @@ the number that "coverage increases" is measured against.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 from msgspec.structs import replace
 
 from ralph.core.criterion.predicate import Predicate, minimum
 from ralph.core.criterion.proposal import Proposal, Trial, join_commands
 from ralph.core.criterion.rank import lower
-from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Verdict
-from ralph.shell.ports import Attention
 from ralph.shell.start.request import StartRequest
 
 _PERCENT = re.compile(r"^(\d{1,3}(?:\.\d+)?) % covered")
@@ -24,24 +23,14 @@ _FOUND = re.compile(r"^(\d{1,9}) findings?(?:, (\d{1,9}) of them blocking)?")
 _RISES = Predicate(sort="compare", kind="coverage", metric="coverage", op="rises")
 
 
-def try_proposal(
-    proposal: Proposal,
-    *,
-    cwd: str,
-    env: Mapping[str, str],
-    token: str,
-    now: float,
-    attend: Attention = lambda _: False,
-    told: Callable[[Gate, Verdict], None] = lambda _gate, _verdict: None,
-) -> Proposal:
+def try_proposal(proposal: Proposal, *, cwd: str, env: Mapping[str, str], token: str, now: float) -> Proposal:
     """The proposal with what each of its checks said; every command in it was shown and agreed to before."""
     from ralph.shell.criterion.gates_here import run_gates_here
 
     request = StartRequest(task=proposal.task, cwd=cwd, inferred=proposal.checks)
     names = tuple(check.name for check in proposal.checks)
-    _, verdicts = run_gates_here(
-        request, env, names, head=True, token=token, now=now, attend=attend, told=told
-    )
+    quiet: dict[str, Any] = {"attend": lambda _: False, "told": lambda *_: None}
+    _, verdicts = run_gates_here(request, env, names, head=True, token=token, now=now, **quiet)
     return apply_trials(proposal, tuple(trial_of(verdict) for verdict in verdicts))
 
 

@@ -72,9 +72,9 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
     def boxed(self) -> bool:
         return self.bwrap is not None
 
-    def path_in_call(self, path: str = "") -> str:
-        """A path of the repository as a call sees it: at the user's own place inside a box."""
-        return os.path.normpath(os.path.join(self.order.repo if self.boxed else self.workspace, path))
+    def path_in_call(self) -> str:
+        """The repository as a call sees it: at the user's own place inside a box."""
+        return os.path.normpath(self.order.repo if self.boxed else self.workspace)
 
     def object_dirs(self) -> tuple[tuple[str, str], ...]:
         """The user's object stores, as (outside, inside)."""

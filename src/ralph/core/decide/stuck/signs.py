@@ -26,11 +26,6 @@ class Track(Struct, frozen=True):
     why: str = ""
 
 
-def look(history: tuple[Footprint, ...]) -> Track:
-    """The strictest answer of the rules."""
-    return diagnose(history)[0]
-
-
 def diagnose(history: tuple[Footprint, ...], rules: int = RULES) -> tuple[Track, Trouble | None]:
     """The strictest answer, and the trouble it tells of."""
     fruitless = _fruitless(history)

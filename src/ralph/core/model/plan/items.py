@@ -23,7 +23,7 @@ MARKS: dict[State, str] = {"open": " ", "done": "x", "blocked": "!", "cancelled"
 STATES: tuple[State, ...] = ("open", "done", "blocked", "cancelled")
 SIZES: tuple[Size, ...] = ("", "S", "M", "L")
 HIGH, MEDIUM, LOW = 0, 1, 2
-LONGEST_ID, LONGEST_LINE = 60, 500
+LONGEST_LINE = 500
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
 # Words that are tags of an item and therefore not ids.
 TAG_WORDS = frozenset({"p0", "p1", "p2", "s", "m", "l", "human", "manual", "chore", "optional"})
