@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 
 from ralph.errors import Bug, JournalError, SetupError
 from ralph.shell.state import blobs
+from ralph.shell.state.directory import open_state
+from ralph.shell.upkeep.clean import DAY, find_waste
 
 
 @settings(
@@ -160,18 +162,21 @@ def test_full_disk_leaves_nothing(tmp_path):
 
 
 def test_killed_writer(tmp_path):
-    """kill -9 while a blob is written leaves no blob, only something aside that a sweep removes."""
+    """kill -9 while a blob is written leaves no blob, only something aside that `ralph clean` finds a day later."""
+    state = open_state(str(tmp_path / "state"), create=True)
     code = """
 import os, signal, sys
 from ralph.shell.state import blobs
+from ralph.shell.state.directory import open_state
+from ralph.shell.upkeep.clean import DAY, find_waste
 def chunks():
     yield b"x" * 100000
     os.kill(os.getpid(), signal.SIGKILL)
 blobs._store(sys.argv[1], chunks())
 """
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False)
+    done = subprocess.run([sys.executable, "-c", code, state.blobs], check=False)
     assert done.returncode == -signal.SIGKILL
-    (aside,) = os.listdir(tmp_path)
-    assert blobs.sweep(str(tmp_path), 0) == 0
-    assert blobs.sweep(str(tmp_path), os.stat(tmp_path / aside).st_mtime + 1) == 1
-    assert os.listdir(tmp_path) == []
+    (aside,) = os.listdir(state.blobs)
+    written, env = os.stat(os.path.join(state.blobs, aside)).st_mtime, {"RALPH_STATE_DIR": state.root}
+    assert find_waste(env, DAY, written + 1) == []
+    assert [one.path for one in find_waste(env, DAY, written + DAY + 1)] == [os.path.join(state.blobs, aside)]

@@ -88,18 +88,6 @@ def path(directory: str, digest: str) -> str:
     return os.path.join(directory, digest[:2], digest)
 
 
-def sweep(directory: str, before: float) -> int:
-    """Remove what writers that were killed left aside before that time (seconds); how many there were."""
-    gone = 0
-    with os.scandir(directory) as entries:
-        for entry in entries:
-            if entry.name.startswith(_ASIDE) and entry.stat(follow_symlinks=False).st_mtime < before:
-                with suppress(FileNotFoundError):
-                    os.unlink(entry.path)
-                    gone += 1
-    return gone
-
-
 def _whole(directory: str, digest: str) -> bool:
     try:
         get(directory, digest)
