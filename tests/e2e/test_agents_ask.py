@@ -60,6 +60,6 @@ def test_kinds_granted_beforehand(place):
     """What was granted by its kind is given when the agent asks, and is told; what accuses never is."""
     done = place.loop(agent("changes_rule", "asks"), "--allow-asked", "inventory.weakened", task=TASK)
     place.expect(done, "verified", 0, 1, says="requested by the agent, allowed in advance")
-    refused = place.loop(agent("changes_rule", "asks"), "--allow-asked", "environment.customize", task=TASK)
+    refused = place.loop(agent("changes_rule", "asks"), "--allow-asked", "protected.path", task=TASK)
     assert refused.code == 2
-    assert "environment.customize accuses" in refused.text
+    assert "protected.path accuses" in refused.text

@@ -1,4 +1,4 @@
-"""The static guards around the tests: suppressions, environment, caches, dependencies."""
+"""The static guards around the tests: suppressions, environment, dependencies; and byte code."""
 
 import importlib.util
 import py_compile
@@ -7,7 +7,7 @@ import pytest
 from guardkit import PYTEST, facts_of, kinds_of, result_of
 
 from ralph.core.model.gate import Gate
-from ralph.gates.guards import REGISTRY, inspect
+from ralph.gates.guards import REGISTRY, inspect, overlay_request
 
 
 def gate(run, **fields):
@@ -171,21 +171,13 @@ def test_baselines_that_only_move():
 
 
 FILES = {
-    "sitecustomize": ("sitecustomize.py", "x", "customize", True),
-    "usercustomize": ("src/usercustomize.py", "x", "customize", True),
-    "pth with code": ("lib/a.pth", "import os; os._exit(0)\n", "startup", True),
-    "pth with a path": ("a.pth", "../lib\n", "path", False),
-    "entry point": ("x.egg-info/entry_points.txt", "[pytest11]\nx = x\n", "entry_point", True),
-    "dist info": ("lib/x.dist-info/entry_points.txt", "[pytest11]\nx = x\n", "entry_point", True),
-    "pytest.py": ("pytest.py", "x", "shadow", True),
-    "_pytest": ("_pytest/runner.py", "x", "shadow", True),
-    "src pytest": ("src/pytest/__init__.py", "x", "shadow", True),
-    "unittest": ("unittest/__init__.py", "x", "shadow", True),
-    "in tests": ("tests/pluggy.py", "x", "shadow", True),
-    "json.py": ("json.py", "x", "stdlib", False),
-    "package": ("src/random/__init__.py", "x", "stdlib", False),
-    "attributes": (".gitattributes", "*.py filter=evil\n", "attributes", False),
-    "modules": (".gitmodules", '[submodule "x"]\n\tupdate = !sh ok\n', "attributes", False),
+    "pth with code": ("lib/a.pth", "import os; os._exit(0)\n", "path"),
+    "pth with a path": ("a.pth", "../lib\n", "path"),
+    "pytest.py": ("pytest.py", "x", "stdlib"),
+    "json.py": ("json.py", "x", "stdlib"),
+    "package": ("src/random/__init__.py", "x", "stdlib"),
+    "attributes": (".gitattributes", "*.py filter=evil\n", "attributes"),
+    "modules": (".gitmodules", '[submodule "x"]\n\tupdate = !sh ok\n', "attributes"),
 }
 GOOD_FILES = {
     "weights": ("model.pth", b"\x80\x02\x00\x00"),
@@ -209,10 +201,33 @@ GOOD_FILES = {
 
 @pytest.mark.parametrize("name", FILES)
 def test_files_found_unasked(name):
-    """Files that an interpreter, a runner or a shell finds by itself."""
-    path, text, kind, accuses = FILES[name]
+    """Files that git or Python finds by itself, there or elsewhere."""
+    path, text, kind = FILES[name]
     assert kinds_of("environment", {}, {path: text}) == [kind]
-    assert result_of("environment", {}, {path: text}).integrity is accuses
+    assert not result_of("environment", {}, {path: text}).integrity
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "sitecustomize.py",
+        "src/usercustomize.py",
+        "x.egg-info/entry_points.txt",
+        "lib/x.dist-info/entry_points.txt",
+        "pytest.py",
+        "_pytest/runner.py",
+        "src/pytest/__init__.py",
+        "unittest/__init__.py",
+        "tests/pluggy.py",
+        "src/__pycache__/calc.cpython-311.pyc",
+    ],
+)
+def test_files_that_runners_load_unasked(path):
+    """The base's tests judge the new source without them, or with what the base had: no word is needed."""
+    assert overlay_request(facts_of({}, {path: "x"})).drop == (path,)
+    changed = overlay_request(facts_of({path: "x"}, {path: "y"}))
+    own = path.endswith(".py") and "test" in path.removeprefix("tests/")  # what this project develops
+    assert changed is None if own else changed.restore == (path,)
 
 
 @pytest.mark.parametrize("name", GOOD_FILES)
@@ -236,25 +251,14 @@ def test_submodules():
     assert kinds_of("environment", {"lib": "a"}, {"lib": "b"}, task="Bump lib", **fields) == []
 
 
-def pyc(tmp_path, mode):
+@pytest.mark.parametrize("mode", list(py_compile.PycInvalidationMode))
+def test_byte_code(tmp_path, mode):
+    """Byte code is rubbish, whether Python would compare it with its source or not."""
     source = tmp_path / "calc.py"
     source.write_text("x = 1\n")
-    return (
-        tmp_path / py_compile.compile(str(source), cfile=str(tmp_path / "c.pyc"), invalidation_mode=mode)
-    ).read_bytes()
-
-
-def test_byte_code(tmp_path):
-    """Byte code with a time stamp is rubbish; byte code that is never compared with its source accuses."""
-    modes = py_compile.PycInvalidationMode
+    made = py_compile.compile(str(source), cfile=str(tmp_path / "c.pyc"), invalidation_mode=mode)
     path = f"src/__pycache__/{importlib.util.cache_from_source('calc.py').rsplit('/', 1)[-1]}"
-    plain, bad = pyc(tmp_path, modes.TIMESTAMP), pyc(tmp_path, modes.UNCHECKED_HASH)
-    assert kinds_of("caches", {}, {path: plain}) == ["left"]
-    assert not result_of("caches", {}, {path: plain}).integrity
-    for data in (bad, pyc(tmp_path, modes.CHECKED_HASH)):
-        assert kinds_of("caches", {}, {path: data}) == ["poisoned"]
-        assert kinds_of("caches", {path: plain}, {path: data}) == ["poisoned"]
-    assert result_of("caches", {}, {path: bad, ".pytest_cache/x": "y"}).integrity
+    assert kinds_of("junk", {}, {path: (tmp_path / made).read_bytes()}) == ["cache"]
 
 
 @pytest.mark.parametrize(
@@ -283,14 +287,14 @@ def test_byte_code(tmp_path):
 )
 def test_caches(path, place):
     """A tool's memory in the tree is one finding a place; what only has such a name is none."""
-    found = result_of("caches", {}, {path: "x", f"{place or 'x'}/y": "x"})
-    assert [finding.key for finding in found.findings] == ([f"caches.left:{place}"] if place else [])
+    found = result_of("junk", {}, {path: "x", f"{place or 'x'}/y": "x"})
+    assert [finding.key for finding in found.findings] == ([f"junk.cache:{place}"] if place else [])
 
 
 def test_caches_of_the_base():
     """What the base itself keeps, and a cache that goes away, are no findings."""
-    assert kinds_of("caches", {}, {"tests/b.pyc": "x"}, known=("tests/a.pyc",)) == []
-    assert kinds_of("caches", {".coverage": "x"}, {}) == []
+    assert kinds_of("junk", {}, {"tests/b.pyc": "x"}, known=("tests/a.pyc",)) == []
+    assert kinds_of("junk", {".coverage": "x"}, {}) == []
 
 
 PROJECT = '[project]\nname = "x"\ndependencies = ["click>=8"]\n[dependency-groups]\ndev = ["pytest>=8"]\n'
@@ -373,22 +377,26 @@ def test_dependencies_the_task_asks_for():
     assert kinds_of("dependencies", before, after, task="Use pytest from its main branch") == []
 
 
+SUPPRESSIONS = {"suppressions": REGISTRY["suppressions"]}
+
+
 def test_waived_accusations_leave_no_stain():
     """Once the accusation is waived, what is left is only hygiene."""
-    after = {"sitecustomize.py": "x", "json.py": "x"}
-    whole = next(seen for seen in inspect(facts_of({}, after)) if seen.guard == "environment")
+    before, after = {"a.py": LINE}, {"a.py": "import os  # noqa\nx = 1  # type: ignore\n"}
+    gates = (RUFF, gate("mypy src"))
+    (whole,) = inspect(facts_of(before, after, gates=gates), SUPPRESSIONS)
     assert whole.integrity
     assert [finding.key for finding in whole.findings] == [
-        "environment.customize:sitecustomize.py",
-        "environment.stdlib:json.py",
+        "suppressions.silenced:a.py:noqa",
+        "suppressions.grown:a.py:type-ignore",
     ]
-    waived = inspect(facts_of({}, after, waivers={"environment.customize": "ours"}))
-    left = next(seen for seen in waived if seen.guard == "environment")
+    waivers = {"suppressions.silenced": "ours"}
+    (left,) = inspect(facts_of(before, after, gates=gates, waivers=waivers), SUPPRESSIONS)
     assert (left.integrity, len(left.findings)) == (False, 1)
 
 
 def test_nothing_changed():
     """With nothing to look at each guard has looked."""
-    for name in ("suppressions", "environment", "caches", "dependencies"):
+    for name in ("suppressions", "environment", "dependencies"):
         seen = REGISTRY[name](facts_of({}, {}))
-        assert (seen.applied, seen.integrity, seen.findings) == (True, True, ())
+        assert (seen.applied, seen.integrity, seen.findings) == (True, name != "environment", ())

@@ -103,7 +103,7 @@ Check = Callable[[GuardFacts], GuardResult]
 KINDS = all_kinds()
 # The order in which they are told; one that is not named here comes after them.
 _ORDER = (
-    *("protected", "pinned", "suppressions", "environment", "caches", "dependencies", "secrets"),
+    *("protected", "pinned", "suppressions", "environment", "dependencies", "secrets"),
     *("stubs", "junk", "leftovers", "sealed_tests", "substance", "inventory", "base_tests", "repeat"),
     *("canary", "altered", "witness", "sabotage", "scope", "criteria", "diff_coverage"),
 )

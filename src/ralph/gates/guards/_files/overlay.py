@@ -35,6 +35,10 @@ def overlay_request(facts: GuardFacts) -> Overlay | None:
         *(change.path for change in facts.changes if gate_it_overrides(change.path, facts)),
     }
     named = _command_words(facts)
+
+    def judges(path: str) -> bool:
+        return is_judging_path(path, known, own) or is_hijack(path)
+
     restore: set[str] = set()
     drop: set[str] = set()
     edit: dict[str, bytes] = {}
@@ -43,26 +47,28 @@ def overlay_request(facts: GuardFacts) -> Overlay | None:
         if old in tests.mixed and old not in own:
             _take_back(facts, change, restore, drop, edit)
         elif change.status == "A":
-            if change.path not in named and (
-                is_judging_path(change.path, known, own) or is_hijack(change.path)
-            ):
+            if change.path not in named and judges(change.path):
                 drop.add(change.path)
         elif change.status == "R":
             if is_judging_path(old, known, own) and changed_settings(facts, change):
                 restore.add(old)
-            if is_judging_path(change.path, known, own) or is_hijack(change.path):
+            if judges(change.path):
                 drop.add(change.path)
-        elif is_judging_path(old, known, own) and changed_settings(facts, change):
+        elif (judges(old) and not _is_product(change)) and changed_settings(facts, change):
             restore.add(old)
     drop -= restore
     if not restore and not drop and not edit:
         return None
     for change in facts.changes:
-        judges = is_judging_path(change.before, known, own) or is_judging_path(change.path, known, own)
-        renamed = change.status == "R" and not judges and change.before not in restore
-        if renamed and (made := _old_name_of(facts, change)) is not None:
+        renamed = change.status == "R" and not judges(change.before) and not judges(change.path)
+        if renamed and change.before not in restore and (made := _old_name_of(facts, change)) is not None:
             edit[change.before] = made
     return Overlay(tuple(sorted(restore)), tuple(sorted(drop)), edit)
+
+
+def _is_product(change: Change) -> bool:
+    """A module of a runner that the base has is what this project develops, and so is byte code that went."""
+    return is_hijack(change.path) and (change.status == "D" or change.path.endswith(".py"))
 
 
 def _take_back(

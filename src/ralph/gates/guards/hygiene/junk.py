@@ -9,6 +9,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from ralph.core.model.verdict import Finding, GuardResult
+from ralph.core.toolchains.load import toolchains
 from ralph.gates.guards._base.facts import Change, GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 from ralph.gates.guards._base.texts import decode, is_aside, is_testing
@@ -17,6 +18,8 @@ from ralph.gates.judging_paths import is_test
 
 NAME = "junk"
 KINDS = guard_kinds(NAME, "delete it, or keep it out of the repository", {
+    "cache": ("not yet", "a tool's cache or data was left in the tree",
+        "delete it and add it to .gitignore"),
     "large": ("not yet", "a file over 1 MB was added"),
     "binary": ("not yet", "a binary file of a kind the base does not have"),
     "ignored": ("not yet", "a file that the base's .gitignore leaves out"),
@@ -25,6 +28,9 @@ KINDS = guard_kinds(NAME, "delete it, or keep it out of the repository", {
     "repository": ("not yet", "a repository inside the repository"),
     "link": ("not yet", "a symbolic link that leads out of the tree"),
 })  # fmt: skip
+_NO_CACHE = (".coveragerc", ".coveragerc.toml")
+# Data that tests of packaging and coverage tools are made of.
+_FIXTURE = re.compile(r"\.egg-info\Z|(?:^|/)(?:\.tox|htmlcov|lcov\.info|\.coverage[^/]*)\Z|\.py[co]\Z")
 LARGE_BYTES = 1 << 20
 _HEAD_BYTES = 8000
 _LEFTOVER = re.compile(
@@ -51,6 +57,7 @@ class _Base(Struct, frozen=True):
     kinds: dict[tuple[str, str], str]  # folder and ending -> a file of that kind there
     endings: frozenset[str]
     installed: frozenset[str]
+    caches: frozenset[tuple[str, str]]  # kept as fixtures of a tool that reads them
     rules: Callable[[str], str]
     new_rules: Callable[[str], str]
 
@@ -61,6 +68,7 @@ def check(facts: GuardFacts) -> GuardResult:
         kinds=kinds,
         endings=frozenset(ending for _, ending in kinds),
         installed=frozenset(path[: at.end()] for path in facts.base_paths if (at := _INSTALLED.search(path))),
+        caches=frozenset(_slot(place) for path in facts.base_paths if (place := _cache(path))),
         rules=_rules(facts.read_base),
         new_rules=_rules(facts.read_result),
     )
@@ -86,11 +94,17 @@ def _look(change: Change, facts: GuardFacts, base: _Base) -> Finding | None:
         return _link(change, facts)
     if change.mode == "160000" or "/.git/" in f"/{path}":
         return _repository(change, facts)
+    is_new = change.status in ("A", "R") and path not in facts.base_paths
+    if is_new and (place := _cache(path)):
+        if _slot(place) in base.caches or (_FIXTURE.search(place) and is_test(path)):
+            return None
+        text = f"{place} is a tool's cache or data, and does not belong to the result"
+        return Finding(f"junk.cache:{place}", text, path=place)
     size = change.size if change.size is not None else len(facts.read_result(path) or b"")
     if size > LARGE_BYTES and not _LOCK.search(path) and not _was_large(change, facts):
         text = f"{path} has {size / LARGE_BYTES:.1f} MB"
         return Finding(f"junk.large:{path}", text, path=path)
-    if change.status not in ("A", "R") or path in facts.base_paths:
+    if not is_new:
         return None
     installed = _INSTALLED.search(path)
     if installed:
@@ -106,6 +120,16 @@ def _look(change: Change, facts: GuardFacts, base: _Base) -> Finding | None:
     if _is_ignored(path, base):
         return Finding(f"junk.ignored:{path}", f"{path} is left out by the base's .gitignore", path=path)
     return _binary(path, facts, base.endings)
+
+
+def _cache(path: str) -> str:
+    """The cache this path belongs to: its folder, or the file itself."""
+    known = toolchains().paths
+    folder = known.cache_folders.search(path)
+    if folder:
+        return path[: folder.end()]
+    is_file = known.cache_files.search(path) and posixpath.basename(path) not in _NO_CACHE
+    return path if is_file else ""
 
 
 def _rules(read: Callable[[str], bytes | None]) -> Callable[[str], str]:
@@ -140,7 +164,7 @@ def _binary(path: str, facts: GuardFacts, endings: frozenset[str]) -> Finding | 
         or _ending(path) in endings
     ):
         return None
-    if path.endswith((".pyc", ".pyo")) or b"\0" not in (facts.read_result(path) or b"")[:_HEAD_BYTES]:
+    if b"\0" not in (facts.read_result(path) or b"")[:_HEAD_BYTES]:
         return None
     text = f"{path} is binary, and the base has no file of its kind"
     return Finding(f"junk.binary:{path}", text, path=path)
