@@ -60,6 +60,9 @@ class Lab(Struct):
     def tried(self) -> Tried:
         return self.facts.tried
 
+    def gate(self, name: str) -> Gate:
+        return next(gate for gate in self.facts.gates if gate.name == name)
+
     def patience(self, gate: Gate) -> float:
         """How long a call of this gate on other source than the result's may take."""
         return min(gate.timeout, max(CALL_SECONDS, 4 * self.finals[gate.name].seconds))

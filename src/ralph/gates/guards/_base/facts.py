@@ -7,7 +7,7 @@ The shell fills it in. Guards only look; when they need another gate call they s
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar, cast
 
 from msgspec import Struct, field
 
@@ -15,6 +15,8 @@ from ralph.core.model.gate import Gate, TaskClass
 from ralph.core.model.plan.test_link import CriterionTest
 from ralph.core.model.verdict import Reading
 from ralph.gates.executed.watched import LineHits
+
+Made = TypeVar("Made")
 
 
 class Change(Struct, frozen=True):
@@ -128,14 +130,21 @@ class GuardFacts(Struct, frozen=True):
     tried: Tried = field(default_factory=Tried)
     memo: dict[str, Any] = {}  # what several guards work out together, once; nothing of it is kept
 
+    def once(self, key: str, make: Callable[[], Made]) -> Made:
+        """What `make` gives, worked out once for all guards."""
+        if key not in self.memo:
+            self.memo[key] = make()
+        return cast(Made, self.memo[key])
+
     def has_path(self, path: str) -> bool:
         """Is there such a file or folder, at the base or in the result?"""
-        if "paths" not in self.memo:
-            files = {*self.base_paths, *(change.path for change in self.changes if change.status != "D")}
-            parts = [path.split("/") for path in files]
-            above = {"/".join(names[:count]) for names in parts for count in range(1, len(names))}
-            self.memo["paths"] = files | above | {"."}
-        return path in self.memo["paths"]
+        return path in self.once("paths", self._all_paths)
+
+    def _all_paths(self) -> set[str]:
+        files = {*self.base_paths, *(change.path for change in self.changes if change.status != "D")}
+        parts = [path.split("/") for path in files]
+        above = {"/".join(names[:count]) for names in parts for count in range(1, len(names))}
+        return files | above | {"."}
 
 
 class Overlay(Struct, frozen=True):

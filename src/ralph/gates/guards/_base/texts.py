@@ -1,7 +1,7 @@
 """What changed, as text: pairs of contents, and the lines that are new to the whole change.
 
 Moved code is not new code: a line counts as new only when the base's version of all changed files
-together holds fewer of it. Worked out once for all guards (`Facts.memo`).
+together holds fewer of it. Worked out once for all guards (`GuardFacts.once`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import re
 import tokenize
 from collections import Counter
 from collections.abc import Sequence
-from typing import cast
 
 from msgspec import Struct
 
@@ -50,9 +49,7 @@ def decode(data: bytes | None) -> str:
 
 def pairs(facts: GuardFacts) -> list[Pair]:
     """Every changed regular file with both of its contents."""
-    if "pairs" not in facts.memo:
-        facts.memo["pairs"] = [_pair(facts, change) for change in facts.changes]
-    return cast(list[Pair], facts.memo["pairs"])
+    return facts.once("pairs", lambda: [_pair(facts, change) for change in facts.changes])
 
 
 def _pair(facts: GuardFacts, change: Change) -> Pair:
@@ -65,9 +62,7 @@ def _pair(facts: GuardFacts, change: Change) -> Pair:
 
 def new_lines(facts: GuardFacts) -> dict[str, list[NumberedLine]]:
     """Lines of the result that no changed file of the base has to spare, by path."""
-    if "fresh" not in facts.memo:
-        facts.memo["fresh"] = _fresh(pairs(facts))
-    return cast(dict[str, list[NumberedLine]], facts.memo["fresh"])
+    return facts.once("fresh", lambda: _fresh(pairs(facts)))
 
 
 def _fresh(changed: list[Pair]) -> dict[str, list[NumberedLine]]:
@@ -133,10 +128,10 @@ def is_aside(path: str) -> bool:
 
 def remarks(facts: GuardFacts, pair: Pair) -> tuple[dict[int, str], dict[int, str]]:
     """The comments of both sides, once for all guards: taking Python apart is slow."""
-    key = f"comments:{pair.path}"
-    if key not in facts.memo:
-        facts.memo[key] = (comments(pair.change.before, pair.old), comments(pair.path, pair.new))
-    return cast(tuple[dict[int, str], dict[int, str]], facts.memo[key])
+    return facts.once(
+        f"comments:{pair.path}",
+        lambda: (comments(pair.change.before, pair.old), comments(pair.path, pair.new)),
+    )
 
 
 def comments(path: str, text: str) -> dict[int, str]:

@@ -9,6 +9,7 @@ import posixpath
 import re
 
 from ralph.gates.guards._breaks.break_function import FunctionBody, changed_bodies
+from ralph.gates.guards._parts.brackets import closing, split_arguments
 from ralph.gates.programs import program_text
 
 _PACKAGE = re.compile(r"^package\s+(\w+)", re.MULTILINE)
@@ -71,20 +72,8 @@ def _give_foreign(text: str, body: FunctionBody) -> str:
 
 def _behind(text: str) -> str:
     """What stands behind the bracket that it begins with."""
-    depth = 0
-    for at, sign in enumerate(text):
-        depth += (sign in "([{") - (sign in ")]}")
-        if depth == 0:
-            return text[at + 1 :].lstrip()
-    return ""
+    return text[closing(text, 0, "go") :].lstrip()
 
 
 def _split(text: str) -> list[str]:
-    parts, depth = [""], 0
-    for sign in text:
-        depth += (sign in "([{") - (sign in ")]}")
-        if sign == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += sign
-    return [part.strip() for part in parts if part.strip()]
+    return [text[at:end].strip() for at, end in split_arguments(text, 0, len(text), "go")]

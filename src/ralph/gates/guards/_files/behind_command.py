@@ -10,7 +10,7 @@ import configparser
 import posixpath
 import re
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
@@ -19,6 +19,7 @@ from ralph.gates.command import simple_commands
 from ralph.gates.guards._base.asked_for import names_path
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._breaks.wrap_shell import FUNCTION
+from ralph.gates.guards._files.config_diff import PACKAGE_KEYS
 from ralph.gates.own_files import is_checklike, own_files
 
 _RULE = re.compile(r"^([\w.%/ -]+?)\s*::?(?!=)([^\n]*(?:\n[ \t]+[^\n]*)*)", re.MULTILINE)
@@ -28,9 +29,6 @@ _FAMILIES = (
     ("justfile", "Justfile", ".justfile"),
     ("Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml"),
 )
-_PACKAGE_KEYS = {tool: tool for tool in ("jest", "mocha", "vitest", "ava", "nyc", "c8", "tap")} | {
-    "eslint": "eslintConfig"
-}
 _LISTS = (".toml", ".ini", ".cfg", ".json5", ".yml", ".yaml", ".py", ".js", ".ts")
 
 
@@ -44,14 +42,15 @@ def files_behind_gates(facts: GuardFacts) -> dict[str, str]:
 
     A script that a recipe calls is as much a part of the check as the recipe.
     """
-    if "made of" not in facts.memo:
-        facts.memo["made of"] = {
+    return facts.once(
+        "made of",
+        lambda: {
             path: gate.name
             for gate in facts.gates
             for path in follow_files(gate, facts.read_base, facts.base_paths)
             if path in gate.own_files or not _is_worked_on(path, facts)
-        }
-    return cast(dict[str, str], facts.memo["made of"])
+        },
+    )
 
 
 def may_be_product(path: str, facts: GuardFacts) -> bool:
@@ -119,7 +118,7 @@ def _text_about(run: str, path: str, read: Callable[[str], bytes | None]) -> str
     text = (read(path) or b"")[:500_000].decode("utf-8", "replace")
     if not _is_task_file(path):
         return text
-    return _scripts(run, text) if path.endswith("package.json") else _recipes(run, text)
+    return _scripts(run, text) if path.endswith("package.json") else _follow_targets(run, _rules(text))
 
 
 # Before a command of a script: npm looks among what is installed first, with or without being told so.
@@ -145,11 +144,6 @@ def _scripts(run: str, text: str) -> str:
     return "\n".join(_INSTALLED.sub(r"\1\2", script) for script in found.values())
 
 
-def _recipes(run: str, text: str) -> str:
-    """The recipes of the targets in this command and what they depend on; the first one without a target."""
-    return _follow_targets(run, _rules(text))
-
-
 def _rules(text: str) -> dict[str, str]:
     """Target -> all that is said of it: of two recipes make takes the last one."""
     rules: dict[str, str] = {}
@@ -160,6 +154,7 @@ def _rules(text: str) -> dict[str, str]:
 
 
 def _follow_targets(run: str, rules: dict[str, str]) -> str:
+    """The recipes of the targets in this command and what they depend on; the first one without a target."""
     wanted = [word for word in run.split() if word in rules]
     todo = wanted or [name for name in rules if not name.startswith(".")][:1]
     found: dict[str, str] = {}
@@ -230,4 +225,4 @@ def _package_settings(text: str) -> dict[str, Any] | None:
         parsed = msgspec.json.decode(text or "{}", type=dict[str, Any])
     except (msgspec.DecodeError, ValueError, RecursionError):
         return None
-    return {tool: parsed[key] for tool, key in _PACKAGE_KEYS.items() if key in parsed}
+    return {key.removesuffix("Config"): parsed[key] for key in PACKAGE_KEYS if key in parsed}

@@ -13,23 +13,14 @@ from typing import Any
 
 import msgspec
 
-_TOML_TOOLS = (
-    *("pytest", "coverage", "ralph", "mypy", "ruff", "tox", "pyright", "basedpyright", "pylint", "flake8"),
-    *("bandit", "poe", "taskipy", "nox"),
+from ralph.gates.command import word_set
+
+_TOML_TOOLS = word_set(
+    "pytest coverage ralph mypy ruff tox pyright basedpyright pylint flake8 bandit poe taskipy nox"
 )
 _TOML_INNER = (("pdm", "scripts"), ("hatch", "envs"), ("rye", "scripts"))
-_INI_SECTIONS = (
-    "pytest",
-    "tool:pytest",
-    "tox",
-    "testenv",
-    "coverage",
-    "mypy",
-    "flake8",
-    "pylint",
-    "pycodestyle",
-)
-_JSON_KEYS = ("jest", "mocha", "vitest", "ava", "nyc", "c8", "tap", "eslintConfig")
+_INI_SECTIONS = word_set("pytest tool:pytest tox testenv coverage mypy flake8 pylint pycodestyle")
+PACKAGE_KEYS = word_set("jest mocha vitest ava nyc c8 tap eslintConfig")
 
 
 def settings_changed(path: str, base: bytes | None, result: bytes | None) -> bool | None:
@@ -88,7 +79,7 @@ def _json(data: bytes | None) -> dict[str, Any]:
     scripts = parsed.get("scripts", {})
     if not isinstance(scripts, dict):
         raise TypeError("scripts is not a table")
-    return {"scripts": scripts} | {key: parsed[key] for key in _JSON_KEYS if key in parsed}
+    return {"scripts": scripts} | {key: parsed[key] for key in PACKAGE_KEYS if key in parsed}
 
 
 def _scripts_changed(before: dict[str, Any], after: dict[str, Any]) -> bool:

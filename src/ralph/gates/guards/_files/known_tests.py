@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import cast
 
 from msgspec import Struct
 
@@ -40,9 +39,7 @@ class Tests(Struct, frozen=True):
 
 def changed_tests(facts: GuardFacts) -> Tests:
     """Of the changed files; worked out once for all guards."""
-    if "tests" not in facts.memo:
-        facts.memo["tests"] = _changed_tests(facts)
-    return cast(Tests, facts.memo["tests"])
+    return facts.once("tests", lambda: _changed_tests(facts))
 
 
 def files_with_tests(facts: GuardFacts) -> set[str]:

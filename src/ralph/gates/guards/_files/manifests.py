@@ -26,12 +26,8 @@ _LOCKED = re.compile(
     re.MULTILINE,
 )
 _JS_TABLES = (
-    "dependencies",
-    "devDependencies",
-    "peerDependencies",
-    "optionalDependencies",
-    "overrides",
-    "resolutions",
+    *("dependencies", "devDependencies", "peerDependencies"),
+    *("optionalDependencies", "overrides", "resolutions"),
 )
 Wanted = dict[str, str]  # package -> what is said of it: version, url, path
 
@@ -117,10 +113,5 @@ def _json(text: str) -> Wanted:
 
 
 def _source_text(value: Any) -> str:
-    if isinstance(value, str):
-        return value[:200]
-    return (
-        " ".join(f"{key}={item}" for key, item in value.items())[:200]
-        if isinstance(value, dict)
-        else str(value)[:200]
-    )
+    said = " ".join(f"{key}={item}" for key, item in value.items()) if isinstance(value, dict) else str(value)
+    return said[:200]

@@ -74,28 +74,18 @@ def _functions(tree: ast.Module | None) -> Iterator[tuple[str, Function, ast.Cla
 
 
 def _emptiness(node: Function) -> tuple[str, str] | None:
-    body = node.body
-    documented = (
-        isinstance(body[0], ast.Expr)
-        and isinstance(body[0].value, ast.Constant)
-        and isinstance(body[0].value.value, str)
-    )
-    if documented and _EXPLAINED.search(str(body[0].value.value)):  # type: ignore[attr-defined]
-        return None
-    rest = body[1:] if documented else body
-    if len(rest) != 1:
+    said = ast.get_docstring(node, clean=False)
+    rest = node.body[said is not None :]
+    if len(rest) != 1 or (said is not None and _EXPLAINED.search(said)):
         return None
     only = rest[0]
     if isinstance(only, ast.Pass) or (isinstance(only, ast.Expr) and isinstance(only.value, ast.Constant)):
         return "body", "does nothing"
     if isinstance(only, ast.Raise) and last_name(only.exc) == "NotImplementedError":
         return "placeholder", "only says that it is not implemented"
-    if (
-        isinstance(only, ast.Return)
-        and isinstance(only.value, ast.Constant)
-        and isinstance(only.value.value, str)
-    ):
-        return ("placeholder", "returns a placeholder") if _WORDS.match(only.value.value) else None
+    match only:
+        case ast.Return(value=ast.Constant(value=str(words))) if _WORDS.match(words):
+            return "placeholder", "returns a placeholder"
     return None
 
 

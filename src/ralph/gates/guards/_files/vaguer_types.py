@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from msgspec import Struct
 
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.texts import pairs
+from ralph.gates.guards._breaks.break_function import all_functions
 from ralph.gates.guards._tests.py_syntax import TROUBLE, Function, last_name, parse_once
 
 _ANY = ("Any", "object")
@@ -32,23 +32,15 @@ def find_vaguer(facts: GuardFacts) -> list[Vague]:
         if old is None or new is None:
             continue
         try:
-            before = dict(_functions(old.body))
+            before = dict(all_functions(old))
             found += [
                 Vague(pair.path, node.lineno, name)
-                for name, node in _functions(new.body)
+                for name, node in all_functions(new)
                 if name in before and _became_any(before[name], node)
             ]
         except TROUBLE:
             continue
     return found
-
-
-def _functions(body: list[ast.stmt], owner: str = "") -> Iterator[tuple[str, Function]]:
-    for node in body:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            yield f"{owner}{node.name}", node
-        elif isinstance(node, ast.ClassDef):
-            yield from _functions(node.body, f"{owner}{node.name}.")
 
 
 def _became_any(before: Function, after: Function) -> bool:

@@ -16,7 +16,7 @@ _REGEX = re.compile(r"/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+/[a-z]*
 
 
 def closing(text: str, at: int, kind: str) -> int:
-    """The index after the bracket that closes the one at `at`; -1 = none. `kind`: rs, js, zig or d."""
+    """The index after the bracket that closes the one at `at`; -1 = none. `kind`: rs, js, go, zig or d."""
     open_: list[str] = []
     while at < len(text):
         step = skip(text, at, kind)
@@ -70,7 +70,7 @@ def skip(text: str, at: int, kind: str) -> int:
         return match.end() if match else at
     if char == "`" and kind == "js":
         return _template(text, at)
-    if char == '"' or (char == "'" and kind == "js") or (char == "`" and kind == "d"):
+    if char == '"' or (char == "'" and kind == "js") or (char == "`" and kind in ("go", "d")):
         return _string(text, at, many=kind in ("rs", "d"))
     if char == "/" and kind == "js" and (at == 0 or _BEFORE_REGEX.search(text, max(0, at - 40), at)):
         match = _REGEX.match(text, at)

@@ -8,6 +8,7 @@ import re
 from msgspec import Struct
 
 from ralph.core.toolchains.load import toolchains
+from ralph.gates.guards._breaks.wrap_python import first_free_line
 
 _RUNS = re.compile(r"\b(?:unittest|doctest|nose)\b|\btest\w*\(|\brun_tests?\b")
 _TROUBLE = (SyntaxError, ValueError, RecursionError, MemoryError)
@@ -94,7 +95,7 @@ def _with_parts(into: str, new: ast.Module, tests_of: str, old: ast.Module) -> s
             number += 1
     out += [part for text in (*missing, *last) for part in ("", text)]
     lost = _lost_imports(new, old, "\n".join(span.text for span in there.values()))
-    at = _after_imports(new)
+    at = first_free_line(new)  # before anything that could be replaced
     return "\n".join([*out[:at], *lost, *out[at:]]) + ("\n" if missing or last else "")
 
 
@@ -109,18 +110,6 @@ def _lost_imports(new: ast.Module, old: ast.Module, tests: str) -> list[str]:
     have = {name for node in new.body for name in _bound_names(node)}
     words = set(re.findall(r"\w+", tests))
     return [ast.unparse(node) for node in old.body if (_bound_names(node) - have) & words]
-
-
-def _after_imports(tree: ast.Module) -> int:
-    """The line after the docstring and the imports from `__future__`, before anything could be replaced."""
-    at = 0
-    for node in tree.body:
-        text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
-        if not text and not future:
-            break
-        at = node.end_lineno or at
-    return at
 
 
 _Holder = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef

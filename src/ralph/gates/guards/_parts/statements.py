@@ -10,6 +10,7 @@ import ast
 from collections.abc import Callable, Collection
 from typing import Any
 
+from ralph.gates.command import word_set
 from ralph.gates.executed.watched import PYTHON, ChangedStatement
 from ralph.gates.guards._parts.script_language import language
 
@@ -18,18 +19,9 @@ _SILENT = (
     ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
     | ast.Global | ast.Nonlocal | ast.Pass | ast.Break | ast.Continue | ast.Try
 )  # fmt: skip
-_JS_STATEMENTS = (
-    "expression_statement",
-    "variable_declaration",
-    "lexical_declaration",
-    "return_statement",
-    "throw_statement",
-    "if_statement",
-    "for_statement",
-    "for_in_statement",
-    "while_statement",
-    "do_statement",
-    "switch_statement",
+_JS_STATEMENTS = word_set(
+    "expression_statement variable_declaration lexical_declaration return_statement throw_statement "
+    "if_statement for_statement for_in_statement while_statement do_statement switch_statement"
 )
 _JS_BLOCKS = ("statement_block", "class_body", "switch_body")
 _JS_VALUES = ("arrow_function", "function_expression", "generator_function", "class")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import warnings
-from typing import cast
 
 from ralph.gates.guards._base.facts import GuardFacts
 
@@ -24,10 +23,7 @@ def parse(text: str) -> ast.Module | None:
 
 def parse_once(facts: GuardFacts, side: str, path: str, text: str) -> ast.Module | None:
     """As `parse`, once for all guards."""
-    key = f"tree:{side}:{path}"
-    if key not in facts.memo:
-        facts.memo[key] = parse(text)
-    return cast(ast.Module | None, facts.memo[key])
+    return facts.once(f"tree:{side}:{path}", lambda: parse(text))
 
 
 def last_name(node: ast.AST | None) -> str:

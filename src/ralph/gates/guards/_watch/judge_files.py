@@ -12,7 +12,6 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable
-from typing import cast
 
 from msgspec import Struct
 
@@ -65,9 +64,7 @@ class Judges(Struct, frozen=True):
 
 def watched_judges(facts: GuardFacts) -> Judges:
     """Worked out once for all guards; nothing where no call was watched."""
-    if "judges" not in facts.memo:
-        facts.memo["judges"] = _Look(facts).judges()
-    return cast(Judges, facts.memo["judges"])
+    return facts.once("judges", lambda: _Look(facts).judges())
 
 
 def helper_files(facts: GuardFacts) -> frozenset[str]:
@@ -293,14 +290,13 @@ class _Look:
                     return True
         return bool(_SCRIPT.search(change.path)) and self._named_by(change.path) == {True}
 
-    def _failed_at(self) -> frozenset[str]:
+    def _failed_at(self) -> set[str]:
         """Files in which the base's red tests failed by an assertion, as their messages tell."""
-        if "failed at" not in self.facts.memo:
-            found = {
-                self._known_path(where) for reading in self.facts.base.values() for where in _places(reading)
-            }
-            self.facts.memo["failed at"] = frozenset(found - {""})
-        return cast(frozenset[str], self.facts.memo["failed at"])
+        readings = self.facts.base.values()
+        return self.facts.once(
+            "failed at",
+            lambda: {self._known_path(where) for reading in readings for where in _places(reading)} - {""},
+        )
 
     def _known_path(self, where: str) -> str:
         """The file of the tree that a message names, by its path or the end of it."""

@@ -25,10 +25,12 @@ _UNKNOWN = "unknown which changed lines tests execute"
 
 def watch_request(facts: GuardFacts) -> Watch | None:
     """The changed statements; None where no source changed whose execution can be watched."""
-    if "watch" not in facts.memo:
-        facts.memo["watch"] = _find_statements(facts)
-    watch: Watch = facts.memo["watch"]
+    watch = _statements(facts)
     return watch if watch.files else None
+
+
+def _statements(facts: GuardFacts) -> Watch:
+    return facts.once("watch", lambda: _find_statements(facts))
 
 
 def _find_statements(facts: GuardFacts) -> Watch:
@@ -56,7 +58,7 @@ def _find_statements(facts: GuardFacts) -> Watch:
 
 def check(facts: GuardFacts) -> GuardResult:
     watch = watch_request(facts)
-    unread: dict[str, str] = facts.memo["watch"].unread
+    unread = _statements(facts).unread
     if watch is None and not unread:
         return _said(facts, "no line changed that a test could execute")
     if watch is None:

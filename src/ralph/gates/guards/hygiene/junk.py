@@ -14,6 +14,7 @@ from ralph.gates.guards._base.facts import Change, GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 from ralph.gates.guards._base.texts import decode, is_aside, is_testing
 from ralph.gates.guards._files.ignore import is_ignored
+from ralph.gates.guards._files.manifests import is_lock
 from ralph.gates.judging_paths import is_test
 
 NAME = "junk"
@@ -33,14 +34,12 @@ _NO_CACHE = (".coveragerc", ".coveragerc.toml")
 _FIXTURE = re.compile(r"\.egg-info\Z|(?:^|/)(?:\.tox|htmlcov|lcov\.info|\.coverage[^/]*)\Z|\.py[co]\Z")
 LARGE_BYTES = 1 << 20
 _HEAD_BYTES = 8000
+_LOCKS = (".lock", "-lock.json")  # of tools that are not known
 _LEFTOVER = re.compile(
     r"(?:^|/)(?:[^/]+\.(?:orig|rej|swp|swo|swn|bak|pid)|[^/]+~|\.#[^/]+|#[^/]+#|\.DS_Store|Thumbs\.db|desktop\.ini"
     r"|nohup\.out|core\.\d+|npm-debug\.log[^/]*|yarn-error\.log|[^/]+_(?:BACKUP|BASE|LOCAL|REMOTE)_\d+\.[^/]+)\Z"
 )
 _INSTALLED = re.compile(r"(?:^|/)(?:node_modules|\.?venv|\.?virtualenv|site-packages|bower_components)(?=/)")
-_LOCK = re.compile(
-    r"(?:^|/)(?:package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml|yarn\.lock|[^/]+\.lock|[^/]*-lock\.json)\Z"
-)
 # Pictures, fonts and documents belong to many honest changes.
 _ASSET = re.compile(
     r"\.(?:png|jpe?g|gif|ico|icns|webp|avif|bmp|svg|woff2?|ttf|otf|eot|pdf|mp3|ogg|wav|mp4|webm|mo|psd|docx|xlsx|pptx)\Z",
@@ -101,7 +100,7 @@ def _look(change: Change, facts: GuardFacts, base: _Base) -> Finding | None:
         text = f"{place} is a tool's cache or data, and does not belong to the result"
         return Finding(f"junk.cache:{place}", text, path=place)
     size = change.size if change.size is not None else len(facts.read_result(path) or b"")
-    if size > LARGE_BYTES and not _LOCK.search(path) and not _was_large(change, facts):
+    if size > LARGE_BYTES and not (is_lock(path) or path.endswith(_LOCKS)) and not _was_large(change, facts):
         text = f"{path} has {size / LARGE_BYTES:.1f} MB"
         return Finding(f"junk.large:{path}", text, path=path)
     if not is_new:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import cast
 
 from ralph.core.model.verdict import Finding, GuardResult
 from ralph.gates.guards._base.facts import GuardFacts
@@ -161,14 +160,8 @@ def _functions(facts: GuardFacts) -> list[Finding]:
 
 def _small_base_functions(facts: GuardFacts) -> set[str]:
     """Small functions of the base, to know them again where they moved to."""
-    if "small" not in facts.memo:
-        facts.memo["small"] = {
-            dump
-            for pair in pairs(facts)
-            if pair.change.before.endswith(".py") and _EMPTY.search(pair.old)
-            for dump in _dumps(facts, pair)
-        }
-    return cast(set[str], facts.memo["small"])
+    small = (pair for pair in pairs(facts) if pair.change.before.endswith(".py") and _EMPTY.search(pair.old))
+    return facts.once("small", lambda: {dump for pair in small for dump in _dumps(facts, pair)})
 
 
 def _dumps(facts: GuardFacts, pair: Pair) -> set[str]:

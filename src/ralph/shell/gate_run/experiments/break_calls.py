@@ -53,7 +53,7 @@ def _round(lab: Lab, todo: list[tuple[Gate, Break]]) -> Experiment:
             seen.setdefault(gate.name, {})[mode] = not_known
 
     def take(heard: Heard) -> GateCall | None:
-        gate, mode = _gate(lab.facts, heard), cast(Break, heard.call.stage.removeprefix(STAGE))
+        gate, mode = lab.gate(heard.call.gate.name), cast(Break, heard.call.stage.removeprefix(STAGE))
         names = asked[gate.name, heard.call.stage]
         found = _what_was_seen(lab.facts, heard, names)
         if not found.red and not found.exits and (every := _tests_to_turn(lab.facts, gate)) != names:
@@ -75,10 +75,6 @@ def _round(lab: Lab, todo: list[tuple[Gate, Break]]) -> Experiment:
         return [_round(lab, further)] if further else []
 
     return Experiment("sabotage", wanted, take, then, needed=True)
-
-
-def _gate(facts: GuardFacts, heard: Heard) -> Gate:
-    return next(gate for gate in facts.gates if gate.name == heard.call.gate.name)
 
 
 def _call(lab: Lab, gate: Gate, mode: Break, names: frozenset[str]) -> GateCall | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Reading
 from ralph.core.proof.compare import red_keys
 from ralph.gates.guards import LikeSeen, is_repeated, turned_green
@@ -55,11 +54,8 @@ class _LikeCalls(Struct):
             self.differs[name] = heard
 
     def _only_here(self, name: str, reading: Reading) -> frozenset[str]:
-        gate = self._gate(name)
+        gate = self.lab.gate(name)
         return red_keys(reading, gate.fail_on) - red_keys(self.lab.facts.final[name], gate.fail_on)
-
-    def _gate(self, name: str) -> Gate:
-        return next(gate for gate in self.lab.facts.gates if gate.name == name)
 
     def _count(self, name: str, heard: Heard) -> None:
         """A repeat as any other, where it looked at everything."""
@@ -73,7 +69,7 @@ class _LikeCalls(Struct):
         lab, base = self.lab, self.lab.judge.site.order.base.tree
         again, before = list[GateCall](), list[GateCall]()
         for name, heard in self.differs.items():
-            gate, reading = self._gate(name), heard.reading
+            gate, reading = self.lab.gate(name), heard.reading
             again.append(replace(heard.call, stage=_AGAIN))
             files = [path for test in self._only_here(name, reading) if (path := reading.files.get(test))]
             narrow = lab.call_elsewhere(gate, files, base, _BASE, f"{STAGE}-base")
@@ -98,7 +94,7 @@ class _LikeCalls(Struct):
 
     def _differs_at_base(self, name: str) -> frozenset[str]:
         """What is red in the likeness only, on the base."""
-        base, gate = self.lab.facts.base.get(name), self._gate(name)
+        base, gate = self.lab.facts.base.get(name), self.lab.gate(name)
         if base is None:
             return frozenset()
         return red_keys(self.base[name], gate.fail_on) - red_keys(base, gate.fail_on)

@@ -81,7 +81,7 @@ class _Repeats(Struct):
         """The call with the tests that turned green noting their ends."""
         facts, judge = self.lab.facts, self.lab.judge
         own = {bird.path: bird.content} if bird is not None else {}
-        gate = self._gate(call.gate.name)
+        gate = self.lab.gate(call.gate.name)
         marks = judge.marks_path(call.slot)
         asked = noted_request(facts, gate, marks, lambda path: own.get(path) or facts.read_result(path))
         if not asked.files:
@@ -117,7 +117,7 @@ class _Repeats(Struct):
         if call.stage == "canary":
             if self._minds(name, reading):
                 self.minded[name] = reading.canary
-                return GateCall(self._gate(name), self.lab.facts.tree, "final", call.slot)
+                return GateCall(self.lab.gate(name), self.lab.facts.tree, "final", call.slot)
         elif name in self.minded:
             reading = replace(reading, canary=self.minded.pop(name))
         tried.repeats[name] = (*tried.repeats.get(name, ()), reading)
@@ -135,7 +135,7 @@ class _Repeats(Struct):
             mine.red = reading
             return replace(call, tree=mine.without)
         elif differs and mine.plain is not None:
-            gate, final = self._gate(name), self.lab.facts.final[name]
+            gate, final = self.lab.gate(name), self.lab.facts.final[name]
             tried.noted[name] = NotedSeen(red=frozenset(changed_keys(final, reading, gate.fail_on)))
             reading = mine.plain
         elif mine.red is not None:
@@ -153,7 +153,7 @@ class _Repeats(Struct):
         for name, seen in lab.tried.noted.items():
             if not seen.red and not seen.unended and not seen.foreign:
                 continue
-            gate = self._gate(name)
+            gate = self.lab.gate(name)
             marks = lab.judge.marks_path(lab.judge.slot(gate, "noted"))
             there = asked[name] = noted_request(lab.facts, gate, marks, lab.facts.read_base)
             calls.append(
@@ -167,14 +167,11 @@ class _Repeats(Struct):
 
         return [Experiment("repeat", calls, take, needed=True)] if calls else []
 
-    def _gate(self, name: str) -> Gate:
-        return next(gate for gate in self.lab.facts.gates if gate.name == name)
-
     def _differs(self, name: str, reading: Reading) -> bool:
         """Did a call come out otherwise than the final one, which nobody watched?"""
         final, canary = self.lab.facts.final[name], reading.canary
         disarmed = canary is not None and bool(canary.silent or canary.unseen)
-        changed = changed_keys(final, reading, self._gate(name).fail_on)
+        changed = changed_keys(final, reading, self.lab.gate(name).fail_on)
         return disarmed or reading.status != final.status or bool(changed)
 
     def _minds(self, name: str, reading: Reading) -> bool:
@@ -182,7 +179,7 @@ class _Repeats(Struct):
         base = self.lab.facts.base.get(name)
         if base is not None and base.canary is not None:
             return False  # it did not mind at the base: what is red now is red
-        return bool(changed_keys(self.lab.facts.final[name], reading, self._gate(name).fail_on))
+        return bool(changed_keys(self.lab.facts.final[name], reading, self.lab.gate(name).fail_on))
 
 
 def forgive_base_flakes(lab: Lab, attend: Attention) -> None:
