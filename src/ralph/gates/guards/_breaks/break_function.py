@@ -15,6 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from ralph.gates.guards._parts.script_language import MAX_CHARS, language
+from ralph.gates.guards._tests.py_syntax import parse
 
 JS_FUNCTIONS = (
     "function_declaration",
@@ -69,19 +70,13 @@ LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")  # as Python counts: a f
 
 def changed_functions(old: bytes | None, tree: ast.Module) -> list[tuple[str, _Function]]:
     """Functions of a Python file that differ from those of the base and do something."""
-    before = set() if old is None else _described(_quiet_parse(old))
+    known = parse(old) if old is not None else None  # a base that does not parse: everything is new
+    before = _described(known) if known is not None else set()
     return [
         (name, node)
         for name, node in all_functions(tree)
         if (name, ast.dump(node)) not in before and not _is_empty(node)
     ]
-
-
-def _quiet_parse(source: bytes) -> ast.Module:
-    try:
-        return ast.parse(source)
-    except (SyntaxError, ValueError):
-        return ast.Module(body=[], type_ignores=[])  # a base that does not parse: everything is new
 
 
 def all_functions(tree: ast.AST, lead: str = "") -> list[tuple[str, _Function]]:

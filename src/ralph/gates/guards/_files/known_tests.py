@@ -20,6 +20,7 @@ from ralph.gates.guards._files.behind_command import text_behind
 from ralph.gates.guards._files.test_marks import defines_tests, imports_library
 from ralph.gates.guards._parts.py_parts import is_test_node
 from ralph.gates.guards._parts.test_parts import kind_of, splice_tests
+from ralph.gates.guards._tests.py_syntax import parse
 from ralph.gates.guards._watch.judge_files import watched_judges
 from ralph.gates.judging_paths import is_config, is_test
 from ralph.gates.runners import recognise
@@ -134,9 +135,8 @@ def _has_product(facts: GuardFacts, path: str, text: str) -> bool:
 
 def _python_product(facts: GuardFacts, path: str, text: str) -> bool:
     """Definitions beside the tests, in a file that others use or that uses nothing else of the project."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = parse(text)
+    if tree is None:
         return False
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     if not any(isinstance(node, kinds) and not is_test_node(node) for node in tree.body):

@@ -18,6 +18,7 @@ from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.test_files import files_of_tests
 from ralph.gates.guards._base.texts import decode, is_testing, pairs
 from ralph.gates.guards._parts.test_parts import kind_of
+from ralph.gates.guards._tests.py_syntax import Function, parse
 
 _DEFINED = re.compile(
     r"^[ \t]*(?:export\s+)?(?:default\s+)?(?:async\s+)?"
@@ -80,11 +81,9 @@ def _words_of_test(facts: GuardFacts, path: str, name: str) -> set[str]:
         end = _NEXT.search(text, at + len(title)) if at >= 0 else None
         return set(_WORD.findall(text[at : end.start() if end else len(text)])) if at >= 0 else set()
     last = re.split(r"::|\.", name.partition("[")[0])[-1]
-    try:
-        for node in ast.walk(ast.parse(text)):
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == last:
-                used = (each for each in ast.walk(node) if isinstance(each, (ast.Name, ast.Attribute)))
-                return {each.id if isinstance(each, ast.Name) else each.attr for each in used}
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        pass
+    tree = parse(text)
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, Function) and node.name == last:
+            used = (each for each in ast.walk(node) if isinstance(each, (ast.Name, ast.Attribute)))
+            return {each.id if isinstance(each, ast.Name) else each.attr for each in used}
     return set()

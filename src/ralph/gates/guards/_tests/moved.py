@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from ralph.core.model.verdict import Reading
 from ralph.gates.guards._base.facts import GuardFacts
+from ralph.gates.guards._tests.py_syntax import parse
 
 Bodies = dict[str, str]  # function name -> its syntax tree without positions; "" when it stands there twice
 
@@ -38,9 +39,8 @@ def only_lost(path: str, facts: GuardFacts) -> bool:
 
     Then its other tests are the base's, although the base's file can no longer be loaded as a whole.
     """
-    try:
-        old, new = (ast.parse(read(path) or b"") for read in (facts.read_base, facts.read_result))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    old, new = (parse(read(path) or b"") for read in (facts.read_base, facts.read_result))
+    if old is None or new is None:
         return False
     return bool(new.body) and _statements_of(new) <= _statements_of(old)
 

@@ -11,7 +11,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 TROUBLE = (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError, AttributeError, TypeError)
 
 
-def parse(text: str) -> ast.Module | None:
+def parse(text: str | bytes) -> ast.Module | None:
     """None when this Python cannot read it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # warnings of judged code are not ours to print
