@@ -29,11 +29,13 @@ TABLE: dict[str, list[str]] = {
         "make the tests pass without skips",
         "fix the failing tests, never mark them xfail; keep it small",
         "fix the skip button tests",
+        "fix the failing CI checks",
     ],
     "coverage": [
         "add tests",
         "add unit tests for the parser",
         "write missing tests",
+        "fix: more tests for the narrow table",
         "increase coverage",
         "raise test coverage to 90%",
         "create a test suite",
@@ -114,6 +116,7 @@ TABLE: dict[str, list[str]] = {
         "build the login page",
         "support TOML",
         "create an endpoint for uploads",
+        "add a minor version check",
     ],
     "docs": [
         "document the API",
@@ -137,6 +140,8 @@ TABLE: dict[str, list[str]] = {
         "Can you debug the parser",
         "crash on empty input",
         "close issue #3 with tests",
+        "Fix the range check for an upper bound of zero",
+        "fix health checks behind a proxy",
     ],
 }
 

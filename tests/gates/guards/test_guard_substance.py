@@ -68,6 +68,17 @@ def test_a_refactoring_without_code_is_not_yet_one(before, after):
     assert kinds(before, after, "simplify pay", "regression") == ["code"]
 
 
+@pytest.mark.parametrize("task", ["speed up pay", "make `pay` shorter", "drop pay.half", "split the module"])
+def test_documents_alone_are_no_work_where_the_task_is_about_code(task):
+    """Documents may be what a task means that speaks of no code; one that does is not done by them."""
+    assert kinds({"a.py": PAY}, {"a.py": PAY, "README.md": "pay() is better\n"}, task, "regression") == [
+        "code"
+    ]
+    assert kinds({"a.py": "# a\nx = 1\n"}, {"a.py": "# b\nx = 1\n"}, "update the rate", "regression") == [
+        "code"
+    ]
+
+
 HONEST_REFACTORINGS = {
     "moved": ({"pay.py": PAY}, {"money/pay.py": PAY}, {"moved": {"money/pay.py": "pay.py"}}),
     "renamed": ({"pay.py": PAY}, {"pay.py": PAY.replace("total", "amount")}, {}),
@@ -113,6 +124,10 @@ def test_honest_refactorings_pass(name):
         ("migrate the docs to MyST", {"docs/a.rst": "A\n=\n"}, {"docs/a.md": "# A\n"}),
         ("clear up SECURITY.md", {"SECURITY.md": "a\n"}, {"SECURITY.md": "b\n"}),
         ("clean up the TODO comments", {"p.py": "# TODO b\nx = 1\n"}, {"p.py": "x = 1\n"}),
+        ("Update the supported versions", {"SECURITY.md": "3.x\n"}, {"SECURITY.md": "4.x\n"}),
+        ("No need to mention Python 2 any more", {"README.rst": "2\n"}, {"README.rst": "3\n"}),
+        ("Migrate the history to the releases page", {"HISTORY.md": "1.0\n"}, {}),
+        ("Use single quotes instead of double quotes", {"p.py": 'x = "a"\n'}, {"p.py": "x = 'a'\n"}),
     ],
 )
 def test_tasks_about_layout_or_words_get_what_they_ask_for(task, before, after):

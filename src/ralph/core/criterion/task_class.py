@@ -55,6 +55,11 @@ _JOINTS = _set(
     "and or for to with so that in of when until where which by from into on if because while without via "
     "above over beyond past below under"
 ) | {"using", "as", ",", ".", ";", ":", "!", "?", "\n"}
+# A check of the project's own stands alone or with these; "the constraints check" is a part of the program.
+_OF_CHECKS = _set(
+    "the all every any my our these those this failing broken red remaining ci required status github"
+)
+_MORE = _set("more additional extra further missing new")
 _FILLERS = _set("please can could would you kindly lets let us now just we need want should to i must")
 _LAST = _set("please now again first too asap here up")
 _EMPTY = _set("it them this that these those everything all the whole entire")
@@ -204,16 +209,9 @@ def _class_by_verb(task: str) -> TaskClass:
 
 
 _ASIDE = frozenset({"about", "after", "before", "during", "per", "each", "between"})
-_ENDINGS = (
-    ("ing", ""),
-    ("ing", "e"),
-    ("ied", "y"),
-    ("ies", "y"),
-    ("ed", ""),
-    ("ed", "e"),
-    ("es", ""),
-    ("s", ""),
-)
+# Endings of verbs, each with the letter that stands in its place ("-": none).
+_LETTERS = ("ing-", "inge", "iedy", "iesy", "ed-", "ede", "es-", "s-")
+_ENDINGS = tuple((one[:-1], one[-1].strip("-")) for one in _LETTERS)
 _NOT_VERBS = frozenset({"tests", "checks", "builds", "types", "styles", "cases", "documents", "formatting"})
 
 
@@ -355,7 +353,11 @@ def _head(words: list[str], objects: dict[TaskClass, TaskClass]) -> TaskClass | 
     if not words:
         return None
     named = _named(words[-2]) if len(words) > 1 and words[-1] in _TAILS else None
+    if words[-1] in ("check", "checks") and named is None and not set(words[:-1]) <= _OF_CHECKS:
+        return None
     named = named or _named(words[-1])
+    if named == "test-pass" and words[0] in _MORE:
+        named = "coverage"
     return objects.get(named) if named else None
 
 

@@ -125,21 +125,7 @@ PREFIXES: dict[str, TaskClass] = {
     **dict.fromkeys(("docs", "doc", "readme", "changelog"), "docs"),
     **dict.fromkeys(("test", "tests", "tst"), "coverage"),
     **dict.fromkeys(
-        (
-            "chore",
-            "build",
-            "ci",
-            "perf",
-            "refactor",
-            "style",
-            "revert",
-            "deps",
-            "release",
-            "license",
-            "wip",
-            "cleanup",
-        ),
-        "regression",
+        _set("chore build ci perf refactor style revert deps release license wip cleanup"), "regression"
     ),
 }
 # Marks before the words of a task: labels, emoji, ids of tickets.

@@ -39,14 +39,14 @@ KINDS = guard_kinds(NAME, "finish it", {
 _ALLOW = re.compile(r"ralph:\s*allow\s+stubs\s+\S")
 _WORD = re.compile(r"\b(?:TODO|FIXME)\b(?!\s*\(?\s*#?\d|\([^)]*\d)|^\W*(?:XXX|HACK)\b(?![-\w])")
 _PLANNED = re.compile(
-    r"\b(?i:when|once|until|after|as soon as|in v?\d|remove \d)\b|#\d+|https?://|\b[A-Z]{2,10}-\d+\b|\b(?:gh|bpo)-?\d+"
+    r"\b(?i:when|once|until|after|as soon as|in v?\d|remove \d|next (?:major|release|version))\b|#\d+|https?://|\b[A-Z]{2,10}-\d+\b|\b(?:gh|bpo)-?\d+"
 )
 # A plan names its issue or its time; a stub names neither.
 _IDEA = re.compile(
     r"\b(?:TODO|FIXME)\b[\s:(-]*"
     r"(?:(?:maybe|perhaps|possibly|we (?:could|should|may|might)|could|should|consider|try to)\s+)*"
-    r"(?:us(?:e|ing)|replac(?:e|ing)|switch(?:ing)? to|mov(?:e|ing)|renam(?:e|ing)|refactor|simplify"
-    r"|optimi[sz]e|speed up|clean ?up|tidy|deduplicate|share|inline|extract|merge|cache|deprecate|drop|remove"
+    r"(?:(?:us|replac|mov|renam|remov)(?:e|ing)|switch(?:ing)? to|refactor|simplify"
+    r"|optimi[sz]e|speed up|clean ?up|tidy|deduplicate|share|inline|extract|merge|cache|deprecate|drop"
     r"|is there|would|why|do we|can we|does this|should this)\b",
     re.IGNORECASE,
 )

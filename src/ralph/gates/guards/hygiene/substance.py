@@ -12,7 +12,7 @@ from ralph.core.model.verdict import Finding, GuardResult
 from ralph.gates.guards._base.asked_for import names_path
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
-from ralph.gates.guards._base.substance_of import is_source, speaks_otherwise, substance_of
+from ralph.gates.guards._base.substance_of import is_document, is_source, speaks_otherwise, substance_of
 from ralph.gates.guards._base.texts import Pair, pairs
 from ralph.gates.guards.integrity.witness import shown_by_user
 
@@ -27,14 +27,22 @@ KINDS = guard_kinds(NAME, "do what the task asks for", {
 # Tasks that are about how code is laid out, or about words, whatever their class is called.
 _LAYOUT = re.compile(
     r"\b(?:re-?)?format(?:s|ted|ting|ter)?\b|\bwhite-?space|\b(?:re-?)?indent|\b(?:blank|empty) lines?\b"
-    r"|\bline (?:lengths?|endings?|breaks?)|\bnew-?lines?\b|\bcrlf\b|\btabs\b"
-    r"|\b(?:black|prettier|gofmt|rustfmt|yapf)\b",
+    r"|\bline (?:lengths?|endings?|breaks?)|\bnew-?lines?\b|\bcrlf\b|\btabs\b|\bauto-? ?fix"
+    r"|\b(?:black|prettier|gofmt|rustfmt|yapf|pep-?8)\b|\b(?:single|double|missed) quotes\b",
     re.IGNORECASE,
 )
 _WORDS = re.compile(
     r"\bdocs?\b|\bdocument|\breadme\b|\bchange-?log\b|\bdocstrings?\b|\bcomments?\b|\bcommented\b|\btypos?\b|\bspell"
     r"|\blicen[cs]es?\b|\bcopyright\b|\bmarkdown\b|\bguides?\b|\btutorials?\b|\bmanual\b|\bexamples?\b|\bwording\b"
-    r"|\btodos?\b|\bheaders?\b|\bgrammar\b|\btexts?\b|\bnotes?\b|\b(?:broken|dead) links?\b|\bannotat",
+    r"|\btodos?\b|\bheaders?\b|\bgrammar\b|\btexts?\b|\bnotes?\b|\b(?:broken|dead) links?\b|\bannotat"
+    r"|\bhistory\b|\bbadges?\b|\bgrammatical",
+    re.IGNORECASE,
+)
+# A task about code. Without such words documents may be what it means: "update the supported versions".
+_OF_CODE = re.compile(
+    r"`|\w\(|\b[a-z]\w*\.[a-z_]\w|[a-z]_[a-z]|\b(?:re-?(?:factor|structur|organi|writ)|simplif|extract|inlin|renam"
+    r"|split|tid[yi]|clean|dedup|optimi|speed|fast|perform|mov(?:e|ing)|migrat|upgrad|port|bump|replac|improv"
+    r"|modules?\b|functions?\b|class|methods?\b|code|helpers?\b|imports?\b)",
     re.IGNORECASE,
 )
 
@@ -65,7 +73,10 @@ def _look(facts: GuardFacts) -> list[Finding]:
         return [Finding("substance.nothing:change", text, path=changed[0].path)]
     if any(names_path(facts.task, pair.path) and substance_of(pair) != "nothing" for pair in changed):
         return []
-    if facts.task_class == "regression" and "code" not in made_of and not _WORDS.search(facts.task):
+    told = _WORDS.search(facts.task) or (
+        all(is_document(pair.path) for pair in changed) and not _OF_CODE.search(facts.task)
+    )
+    if facts.task_class == "regression" and "code" not in made_of and not told:
         text = "only documents, comments or layout changed"
         return [Finding("substance.code:change", text, path=changed[0].path)]
     if facts.task_class == "docs" and not any(map(_documents, changed)):
