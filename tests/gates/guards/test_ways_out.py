@@ -8,7 +8,12 @@ from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, GuardResult, Reading
 from ralph.core.proof.exit_gate import guard_words
 from ralph.gates.guards import KINDS, REGISTRY, inspect, overlay_request
-from ralph.gates.guards._base.asked_for import names_path, wants_other_tests, wants_removal
+from ralph.gates.guards._base.asked_for import (
+    names_path,
+    wants_other_ci,
+    wants_other_tests,
+    wants_removal,
+)
 from ralph.gates.judging_paths import is_test
 
 PATH = "tests/test_a.py"
@@ -234,6 +239,31 @@ def test_a_source_with_doctests_is_no_test():
 def test_which_tasks_want_other_tests(task, wanted):
     """Only where tests are what the verb is about."""
     assert wants_other_tests(task) is wanted
+
+
+@pytest.mark.parametrize(
+    ("task", "wanted"),
+    [
+        ("updating github actions", True),
+        ("Remove old travis config", True),
+        ("Bump GitHub CI actions", True),
+        ("ci: test on 3.13", True),
+        ("Add Python 3.13 to CI", True),
+        ("Add py313 to the CI matrix", True),
+        ("Migrate from Travis to GitHub Actions", True),
+        ("Drop Python 3.7 from CI", True),
+        ("fix CI", False),
+        ("make CI pass", False),
+        ("add a test that fails in CI", False),
+        ("add a retry so that CI passes", False),
+        ("do not change the GitHub actions", False),
+        ("add an action for login", False),
+        ("update the workflow engine", False),
+    ],
+)
+def test_which_tasks_want_other_ci(task, wanted):
+    """Who asks for another workflow in words is not asked again; "fix CI" may mean its weakening."""
+    assert wants_other_ci(task) is wanted
 
 
 @pytest.mark.parametrize(

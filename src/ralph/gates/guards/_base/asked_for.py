@@ -47,6 +47,21 @@ _NEGATED = re.compile(
 _TESTS = r"(?:tests?|specs?|snapshots?|expectations?|fixtures?|expected(?:\s+\w+)?)(?:[/.][\w./-]*\w)?"
 
 
+_CI = (
+    r"(?:(?:(?:CI|release|publish|test|lint|build)\s+)?workflows?(?:\s+files?)?|(?:GitHub|CI)\s+(?:CI\s+)?actions?"
+    r"|(?:CI|continuous\s+integration|travis|circle-?ci|appveyor|azure|pipelines?)(?:\s+(?:config\w*|settings|pipelines?"
+    r"|matrix|jobs?|scripts?|set-?up|versions?|builds?|ymls?|yamls?))?)"
+)
+
+
+def wants_other_ci(task: str) -> bool:
+    """Is continuous integration itself to be changed? To "fix" it, or make it pass, may mean its weakening."""
+    verb = rf"(?:{_CHANGE}|(?:add|bump|upgrad|migrat|switch|pin|simplif|clean|mov|renam|extend)\w*)"
+    named = re.match(r"\s*(?:ci|build\(ci\)|chore\(ci\))(?:\([^)]*\))?!?:\s", task, re.IGNORECASE)
+    what = rf"{_THE}(?:{_WORD}\s+){{0,3}}(?:(?:to|from|in|on)\s+{_THE}(?:{_WORD}\s+)?)?{_CI}"
+    return bool(named) or _has_object(task, verb, what)
+
+
 def wants_other_tests(task: str) -> bool:
     """Does it speak of changing tests or what they expect? To "fix" them may mean either: that counts not."""
     return _has_object(task, _CHANGE, rf"{_THE}(?:{_WORD}\s+){{0,3}}{_TESTS}")

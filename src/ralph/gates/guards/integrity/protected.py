@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from ralph.core.model.verdict import Finding, GuardResult
-from ralph.gates.guards._base.asked_for import names_path
+from ralph.gates.guards._base.asked_for import names_path, wants_other_ci
 from ralph.gates.guards._base.facts import Change, GuardFacts
 from ralph.gates.guards._base.kinds import PUT_BACK, guard_kinds, guard_result
 from ralph.gates.guards._base.texts import decode
@@ -81,7 +81,8 @@ def _kind(path: str, existed: bool, change: Change, facts: GuardFacts) -> tuple[
     owner = files_behind_gates(facts).get(path)
     if existed and owner is not None and _read_otherwise(path, owner, change, facts):
         return "gate", f"gate {owner} is made of it"
-    if existed and owner is None and is_ci(path) and not names_path(facts.task, path):
+    named = names_path(facts.task, path) or wants_other_ci(facts.task)
+    if existed and owner is None and is_ci(path) and not named:
         if change.status == "M" and only_versions_moved(*map(decode, _both(path, change, facts))):
             return None
         return "ci", "it belongs to continuous integration, and the task does not name it"
