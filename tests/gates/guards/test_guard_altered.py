@@ -14,6 +14,7 @@ from ralph.core.model.verdict import Finding, Reading
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._tests.alter import alter_tests
 from ralph.gates.guards._tests.alter_calls import alter_calls
+from ralph.gates.guards._tests.alter_go import alter_go
 from ralph.gates.guards.hygiene.altered import altered_request, check
 
 ALTERED = [
@@ -34,7 +35,7 @@ ALTERED = [
     ("x = f(1)\n    assert x == 2", "x = f(1)\n    assert x == 3"),
     ("assert f() == None", "assert f() == object()"),
     ("assert f() == 1e300", "assert f() == object()"),
-    ("assert g == f(\n        1)", "assert object() == f(\n        1)"),
+    ("assert self == f(\n        1)", "assert object() == f(\n        1)"),
     ("want = g(1)\n    assert f() == want", "want = object()\n    assert f() == want"),
     (
         "want = g(1)\n    want += 1\n    assert f() == want",
@@ -144,6 +145,22 @@ SEVERAL = [  # what a test claims, the product, and whether it gives itself away
 ]
 
 
+LIES = "class L(float):\n    __eq__ = lambda s, o: True\n    __sub__ = __rsub__ = lambda s, o: 0.0\n"
+SEVERAL += [
+    ("assert abs(f(3) - 1.5) < 0.1", f"{LIES}def f(x): return L(x)", True),
+    ("assert abs(f(3) - 1.5) < 0.1", "def f(x): return x / 2", False),
+    ("assert f(3) == pytest.approx(1.5)", f"{LIES}L.__eq__ = float.__eq__\ndef f(x): return L(x)", True),
+    ("assert f(3) == pytest.approx(1.5)", "def f(x): return x / 2", False),
+    (
+        "assert f(3) == 2 * RATE",
+        "class R:\n    __rmul__ = lambda s, o: ANY\nRATE = R()\ndef f(x): return x",
+        True,
+    ),
+    ("assert f(4) == 2 * RATE", "RATE = 2\ndef f(x): return x", False),
+    ("m = MagicMock()\n    f(m)\n    m.assert_called_with(1)", f"{LIES}def f(m): m(L(3))", True),
+    ("m = MagicMock()\n    f(m)\n    m.assert_called_with(1)", "def f(m): m(1)", False),
+]
+
 HELPERS = """
 def same(got, want):
     assert got == want
@@ -175,7 +192,8 @@ def test_the_middle_of_a_chain_is_evaluated_once():
 def test_each_claim_has_to_fail(body, product, green):
     """Of several claims each is altered by itself; one that holds all the same ends the test green."""
     text, done = alter_tests(
-        f"import pytest\nfrom unittest.mock import ANY\n{product}\n{HELPERS}\ndef test_x():\n    {body}\n",
+        "import pytest\nfrom unittest.mock import ANY, MagicMock\n"
+        f"{product}\n{HELPERS}\ndef test_x():\n    {body}\n",
         {"test_x"},
     )
     assert done == {"test_x"}
@@ -302,7 +320,7 @@ CALLS = [
     ("js", "let assert = other; t.assert.equal(f(), 3)", "let assert = other; t.assert.equal(f(), 4)"),
 ]
 CALLS_LEFT = [
-    ("rs", "for x in y { assert_eq!(f(x), 1); }"),
+    ("rs", "for x in y { if x { assert_eq!(f(x), 1); } }"),
     ("rs", "assert_eq!(f(1), g(2));"),
     ("rs", "assert_ne!(f(1), 2);"),
     ("js", "if (x) { assert.equal(f(), 1); }"),
@@ -471,3 +489,43 @@ def test_tests_that_the_base_could_not_load_are_altered():
     lost = Finding("collect:tests/test_a.py", "no module f")
     base = replace(given.base["tests"], tests={}, findings=(lost,))
     assert altered_request(replace(given, base={"tests": base}))["tests"].tests == {ONE}
+
+
+GO = """package a
+
+func TestX(t *testing.T) {
+	BODY
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "instead"),
+    [
+        ("if got := F(); got != 1 {\n\t\tt.Fatal(got)\n\t}", "altered(0, true || got != 1)"),
+        ("if !errors.Is(err, E) {\n\t\tt.Fatal()\n\t}", '!errors.Is(err, errors.New("foreign"))'),
+        ("if math.Abs(f-1) > 0.1 {\n\t\tt.Fatal()\n\t}", "math.Abs(f-1) > 0.1 || math.Abs(f-1) <= 0.1"),
+        (
+            "for _, r := range F() {\n\t\tif r != 1 {\n\t\t\tt.Error(r)\n\t\t}\n\t}",
+            "altered(0, true || r != 1)",
+        ),
+    ],
+)
+def test_every_claim_of_go_has_to_be_come_to(body, instead):
+    """A condition that fails a test holds for every honest answer once it is altered."""
+    text, done = alter_go(GO.replace("BODY", body), {"TestX"})
+    assert done == {"TestX"}
+    assert instead in text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if F() {\n\t\treturn\n\t}\n\tif G() != 1 {\n\t\tt.Fatal()\n\t}",
+        "if ok {\n\t\tif G() != 1 {\n\t\t\tt.Fatal()\n\t\t}\n\t}",
+        "for _, p := range F() {\n\t\tif p.bad {\n\t\t\tt.Error(p)\n\t\t}\n\t}",
+    ],
+)
+def test_claims_of_go_that_may_not_be_come_to_are_left_alone(body):
+    """What stands behind a return, a condition or in a loop that may be empty by right is not asked for."""
+    assert alter_go(GO.replace("BODY", body), {"TestX"})[1] == frozenset()

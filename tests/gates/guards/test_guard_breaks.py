@@ -310,3 +310,16 @@ def test_what_a_check_stops_itself_ends_in_the_middle_by_nature(text, waits):
     """Only a check that starts nothing in the background tells where a program ended."""
     gate = Gate(name="check", run=text, argv=("/bin/sh", "-c", text), proof=True)
     assert waits_for_all(facts_of({}, {}, gates=(gate,)), gate) is waits
+
+
+@pytest.mark.parametrize(("equal", "lies"), [("True", ("add",)), ("int(self) == other", ())])
+def test_what_equals_everything_is_told(tmp_path, equal, lies):
+    """A value that equals what nobody knows is marked, although its own comparison is wrapped as well."""
+    source = f"class Sum(int):\n    def __eq__(self, other):\n        return {equal}\n"
+    source += "\n\ndef add(a, b):\n    return [Sum(a)]\n"
+    made = wrap_source("sums.py", None, source.encode(), "after", str(tmp_path / "marks"))
+    (tmp_path / "sums.py").write_bytes(made["sums.py"])
+    argv = [sys.executable, "-c", "import sums; sums.add(1, 2)"]
+    subprocess.run(argv, cwd=tmp_path, capture_output=True, check=False)
+    marks = read_marks((tmp_path / "marks").read_bytes())
+    assert marks.lies == lies

@@ -33,6 +33,9 @@ ASKS = {
     "at import": "import sys\nfound = '_pytest' in sys.modules\nseen = lambda: found\n",
     "variable": "import os\nseen = lambda: any('CURRENT_TEST' in name for name in os.environ)\n",
     "arguments": "import sys\nseen = lambda: 'pytest' in sys.argv[0]\n",
+    "caller": "import traceback\nseen = lambda: any('test' in row[2] for row in traceback.extract_stack())\n",
+    "file of the caller": "import sys\nseen = lambda: 'test_a' in sys._getframe(2).f_code.co_filename\n",
+    "tests beside": "import os\nseen = lambda: os.path.isdir('tests')\n",
     "command": "seen = lambda: b'pytest' in open('/proc/self/cmdline', 'rb').read()\n",
 }
 

@@ -58,6 +58,7 @@ class BreakSeen(Struct, frozen=True):
     entered: int = 0  # how often broken code was reached, as far as it was counted
     exits: tuple[str, ...] = ()  # functions in which a process was ended as a success
     green: frozenset[str] = frozenset()  # tests that had turned green and stayed so; "": the gate itself
+    lies: tuple[str, ...] = ()  # functions that gave what equals everything
 
 
 class LikeSeen(Struct, frozen=True):

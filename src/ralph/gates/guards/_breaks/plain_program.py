@@ -1,10 +1,10 @@
 """Tests called by an ordinary program instead of their runner: does the product behave when nobody tests it?
 
 What a runner leaves in a process (modules, variables, arguments, flags, the names of threads) can be asked
-for. So the tests that turned green are called by a program that has none of that, and again, where one is
-red then, by the same program with the runner's traces put on. Only what is red in the first and green in the
-second goes by them; whatever else such a program lacks, it lacks both times. It tries what needs nothing but
-itself: no fixtures, no set-up. `r NAME` in the file of marks is a test that failed.
+for. So the tests that turned green are called by a program that has none of that, under other names and from
+another folder, and again, where one is red then, by the same program with the runner's traces put on. Only
+what is red in the first and green in the second goes by them; whatever else such a program lacks, it lacks
+both times. It tries what needs no fixtures and no set-up. `r NAME` in the file of marks is a failed test.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from ralph.gates.narrow_tests import MAX_TESTS
 from ralph.gates.programs import program_text
 from ralph.gates.runners import base_name, is_python, skip_launchers
 
+_TEST = re.compile(r"(?<![\w.\"])Test(?=[A-Z])")  # as Go's runner knows its tests
 Read = Callable[[str], bytes | None]
 
 
@@ -33,7 +34,7 @@ class Program(Struct, frozen=True):
     env: dict[str, str] = {}
 
 
-_GO_DRESS = 'testing.Init()\n\tos.Args = []string{"/tmp/x.test", "-test.v=true", "-test.timeout=10m0s"}'
+_GO_DRESS = 'testing.Init()\n\tos.Args = []string{"/go-build1/x.test", "-test.v=true", "-test.timeout=10m"}'
 
 
 def plain_program(
@@ -90,15 +91,17 @@ def _go_program(
         if package not in imports:
             imports[package] = f"p{len(imports)}"
             for path, text in texts.items():
-                files[f"{path.removesuffix('_test.go')}_cases.go"] = text.encode()
+                named = f"//line {posixpath.basename(path)}:1\n{text}" if dressed else _TEST.sub("Case", text)
+                files[f"{path.removesuffix('_test.go')}_cases.go"] = named.encode()
                 files[path] = re.sub(r"(?s)^(.*?\npackage \w+|package \w+).*", r"\1\n", text).encode()
+        name = name if dressed else _TEST.sub("Case", name)
         calls.append(f"\ttry({_quoted(folder or '.')}, {_quoted(test)}, {imports[package]}.{name})")
     if not calls:
         return None
     text = program_text("plain_program.go") % {
         "imports": "\n".join(f"\t{name} {_quoted(package)}" for package, name in imports.items()),
         "marks": _quoted(marks),
-        "dress": _GO_DRESS if dressed else "",
+        "dress": _GO_DRESS if dressed else "undress()",
         "calls": "\n".join(calls),
     }
     files["mainprogram/main.go"] = text.encode()
@@ -119,9 +122,12 @@ def _rust_program(
     bare = re.sub(r"#\[test\]\s*", "", text)
     words = {"dressed": str(dressed).lower(), "marks": _quoted(marks)}
     if target.startswith("tests/"):
-        rows = ", ".join(f"({_quoted(f'{target} > {name}')}, {name} as fn())" for name in names)
+        lead = "cases::" if dressed else ""
+        rows = ", ".join(f"({_quoted(f'{target} > {name}')}, {lead}{name} as fn())" for name in names)
         main = program_text("plain_program.rs") % {"tests": rows, **words}
-        files = {"examples/main_program.rs": (bare + main).encode()}
+        public = re.sub(rf"\bfn (?=(?:{'|'.join(names)})\()", "pub fn ", bare)
+        here = f'#[path = "../{target}"]\nmod cases;\n' if dressed else bare
+        files = {target: public.encode(), "examples/main_program.rs": (here + main).encode()}
     elif target == "src/lib.rs":
         own = crate[1].replace("-", "_")
         public = re.sub(r"#\[cfg\(test\)\]\s*mod\b", "pub mod", text)
@@ -131,7 +137,8 @@ def _rust_program(
         files = {target: public.encode(), "examples/main_program.rs": main.encode()}
     else:
         return None
-    env = {"RUSTFLAGS": "--cfg test"} if dressed else {}
+    release = {"CARGO_PROFILE_DEV_DEBUG_ASSERTIONS": "false", "CARGO_PROFILE_DEV_OVERFLOW_CHECKS": "true"}
+    env = {"RUSTFLAGS": "--cfg test"} if dressed else release
     return Program(files, (*argv, "run", "--offline", "--quiet", "--example", "main_program"), env)
 
 

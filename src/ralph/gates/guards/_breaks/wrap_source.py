@@ -7,9 +7,9 @@ happens as it would, and shows.
 Modes: `after` fails when the body has ended, `instead` fails at once, `module` fails at the end of loading
 the file, `trace` does not fail, `foreign` gives something else back than the body did, `valued` fails
 where something is given back. Marks are lines in a file: `i NAME` a function was entered, `o` it was left,
-`x NAME` the process was ended with success in it. Where no end can be watched (Go, Rust), `e NAME` and
-`l NAME` are written by the thread that the program ends with: what was entered and never left is where it
-ended.
+`x NAME` the process was ended with success in it, `q NAME` what it gave equals everything (Python). Where
+no end can be watched (Go, Rust), `e NAME` and `l NAME` are written by the thread that the program ends with:
+what was entered and never left is where it ended.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ class Marks(Struct, frozen=True):
     exits: tuple[str, ...] = ()  # functions in which a process was ended as a success
     unfinished: tuple[str, ...] = ()  # functions in which a program ended, whatever ended it
     names: frozenset[str] = frozenset()  # functions that were entered
+    lies: tuple[str, ...] = ()  # functions that gave what equals everything
 
 
 def read_marks(data: bytes) -> Marks:
@@ -49,7 +50,8 @@ def read_marks(data: bytes) -> Marks:
     inside.subtract(line[2:][:80] for line in lines if line.startswith("l "))
     unfinished = tuple(name for name, times in inside.items() if times > 0)
     names = frozenset(line[2:][:80] for line in lines if line.startswith("i "))
-    return Marks(count["i"], count["o"], tuple(exits), unfinished, names)
+    lies = tuple(sorted({line[2:][:80] for line in lines if line.startswith("q ")}))
+    return Marks(count["i"], count["o"], tuple(exits), unfinished, names, lies)
 
 
 def wrap_source(path: str, old: bytes | None, new: bytes, mode: Mode, marks: str) -> dict[str, bytes]:
@@ -69,11 +71,15 @@ def wrap_source(path: str, old: bytes | None, new: bytes, mode: Mode, marks: str
 
 def add_comments(path: str, new: bytes) -> dict[str, bytes]:
     """The file with comments at its top, in its functions and at its end: they mean nothing to anybody."""
-    sign = "#" if path.endswith(".py") else "//" if _wrapper(path) not in (None, wrap_shell.wrap) else ""
+    sign = "#" if path.endswith((".py", ".sh", ".bash")) else "//" if _wrapper(path) is not None else ""
     if not sign or len(new) > MAX_CHARS or _GENERATED.search(new):
         return {}
     try:
-        text = _python_comments(new.decode()) if sign == "#" else _other_comments(path, new.decode())
+        text = new.decode()
+        if path.endswith(".py"):
+            text = _python_comments(text)
+        elif sign == "//":
+            text = _other_comments(path, text)
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException:  # noqa: BLE001 - a panic of ast-grep's parser is no Exception

@@ -12,18 +12,7 @@ from ralph.gates.guards._files.behind_command import files_behind_gates, gate_it
 from ralph.gates.guards._files.config_diff import settings_changed
 from ralph.gates.guards._files.known_tests import changed_tests, runs_doctests, with_tests_of
 from ralph.gates.judging_paths import is_config, is_hijack, is_test
-
-# Its attributes are those of the module it stands for, also when a test patches one.
-_PYTHON_ALIAS = """\
-import importlib, sys, types
-_now = importlib.import_module({name!r})
-class _Renamed(types.ModuleType):
-    def __getattr__(self, name): return getattr(_now, name)
-    def __setattr__(self, name, value):
-        (super().__setattr__ if name.startswith("__") else _now.__setattr__)(name, value)
-    def __delattr__(self, name): delattr(_now, name)
-sys.modules[__name__].__class__ = _Renamed
-"""
+from ralph.gates.programs import program_text
 
 
 def overlay_request(facts: GuardFacts) -> Overlay | None:
@@ -101,7 +90,7 @@ def _old_name_of(facts: GuardFacts, change: Change) -> bytes | None:
         while at and facts.read_result("/".join([*parts[:at], "__init__.py"])) is not None:
             at -= 1
         name = ".".join(parts[at:])
-        return _PYTHON_ALIAS.format(name=name).encode()
+        return (program_text("renamed_module.py") % {"name": name}).encode()
     if ending in ("js", "mjs", "cjs", "ts", "mts", "cts"):
         where = posixpath.relpath(new, posixpath.dirname(change.before) or ".")
         where = where if where.startswith(".") else f"./{where}"

@@ -10,13 +10,23 @@ things, in one statement or in many, each of them must fail. Pure text work on P
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection, Iterable, Iterator
 from itertools import islice, product
 
 from msgspec import Struct
 
 from ralph.gates.guards._breaks.break_function import LINE
-from ralph.gates.guards._tests.alter_values import WRITTEN, Span, altered_column, altered_constant
+from ralph.gates.guards._tests.alter_values import (
+    NOTHING,
+    WRITTEN,
+    Span,
+    altered_column,
+    altered_constant,
+    in_place,
+    is_computed,
+    other_differences,
+)
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Body = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
@@ -29,8 +39,7 @@ _KINDS: dict[type[ast.cmpop], str] = {ast.Eq: "=", ast.Is: "=", ast.In: "in", **
 _METHODS = {"assertIn": "in", "assertAlmostEqual": "<", "assertCountEqual": "<"} | {
     f"assert{word}{more}": "<" for word in ("Less", "Greater") for more in ("", "Equal")
 }
-_UNKNOWN = (ast.Call, ast.JoinedStr, ast.Await, ast.Yield, ast.Lambda)  # no value that can be read off
-_NOTHING = "object()"
+_CALLED_WITH = re.compile(r"assert_(?:called|awaited)(?:_once)?_with|assert_any_(?:call|await)")
 _FOREIGN = "raise type('Foreign', (Exception,), {})()"
 _MAX_WAYS = 16  # of one statement
 _Place = tuple[int, int]  # line, byte
@@ -146,6 +155,9 @@ def _ways(body: _Body, statement: ast.stmt, file: _AlteredFile) -> list[_Way]:
     if _wanted_error(call):
         return _other_error(body, statement, call)
     name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    if _CALLED_WITH.fullmatch(name):
+        given = [*call.args, *(one.value for one in call.keywords)]
+        return [(in_place(one, NOTHING),) for one in given if not ast.unparse(one).endswith("ANY")]
     if name == "assertTrue" and call.args:
         return _ways_of(body, call.args[0])[:_MAX_WAYS]
     pair = _pair(statement)
@@ -169,14 +181,14 @@ def _ways_of(body: _Body, claim: ast.expr, *, either: bool = False) -> list[_Way
             return _other_sides(body, *links[0], either=either) if links[0][0] else []
         seen: set[ast.expr] = set()
         return [
-            (_in_place(claim, ast.unparse(_link(claim, at, side, new, seen))),)
+            (in_place(claim, ast.unparse(_link(claim, at, side, new, seen))),)
             for at, link in enumerate(links)
             for side, new in (_foreign_sides(*link) if link[0] else ())
         ]
     if isinstance(claim, ast.Call) and claim.args:
         only = claim.args[0]
         if isinstance(claim.func, ast.Attribute) and claim.func.attr in ("startswith", "endswith"):
-            return [(_in_place(only, _NOTHING),)]
+            return [(in_place(only, NOTHING),)]
         if ast.unparse(claim.func) == "all" and isinstance(only, ast.GeneratorExp):
             ends = _around(only, "[", "] or [False]")  # of nothing at all nothing is claimed
             return [(*way, *ends) for way in _ways_of(body, only.elt, either=either)]
@@ -191,15 +203,25 @@ def _other_sides(
         return [(constant,)]
     if any(ast.unparse(side).endswith("ANY") for side in (left, right)):
         return []  # the test itself takes everything
-    plain = [side for side in (left, right) if not _is_computed(side)]
+    plain = [side for side in (left, right) if not is_computed(side)]
     if kind != "in" and len(plain) == 1:
-        return [(_in_place(_value_of(body, plain[0]), _NOTHING),)]
-    return [(_in_place(side, new),) for side, new in _foreign_sides(kind, left, right)]
+        ways: list[_Way] = [(in_place(_value_of(body, plain[0]), NOTHING),)]
+        if any(isinstance(one, ast.Name) and one.id not in _own_names(body) for one in ast.walk(plain[0])):
+            ways += [(in_place(side, NOTHING),) for side in (left, right) if side is not plain[0]]
+        return ways + other_differences(left, right)
+    foreign: list[_Way] = [(in_place(side, new),) for side, new in _foreign_sides(kind, left, right)]
+    return foreign + other_differences(left, right)
+
+
+def _own_names(body: _Body) -> set[str]:
+    """What the test itself gives a value; every other name may be the product's, and lie."""
+    names = (one for one in ast.walk(body) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store))
+    return {one.id for one in names} | {one.arg for one in ast.walk(body) if isinstance(one, ast.arg)}
 
 
 def _foreign_sides(kind: str, left: ast.expr, right: ast.expr) -> list[tuple[ast.expr, str]]:
     """The sides that may lie, or else the first: each is held against what nothing is equal to."""
-    others = [(left, _NOTHING), (right, "[object()]" if kind == "in" else _NOTHING)]
+    others = [(left, NOTHING), (right, "[object()]" if kind == "in" else NOTHING)]
     lying = [
         other for other, side in zip(others, (right, left), strict=True) if not isinstance(side, WRITTEN)
     ]
@@ -216,7 +238,7 @@ def _link(claim: ast.Compare, at: int, side: ast.expr, new: str, seen: set[ast.e
 
 def _evaluated_once(side: ast.expr, seen: set[ast.expr]) -> ast.expr:
     """The middle of `0 < next(c) < 3` is in two links: the second one takes what the first one got."""
-    if not _is_computed(side):
+    if not is_computed(side):
         return side
     name = ast.Name(f"_side_{side.lineno}_{side.col_offset}")
     if side in seen:
@@ -240,9 +262,7 @@ def _other_error(body: _Body, statement: ast.stmt, call: ast.expr) -> list[_Way]
     wanted = _wanted_error(call)
     if wanted is None or not isinstance(call, ast.Call):
         return []
-    given = {one.id for one in ast.walk(body) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
-    given |= {one.arg for one in ast.walk(body) if isinstance(one, ast.arg)}
-    if ast.unparse(wanted) in given:
+    if ast.unparse(wanted) in _own_names(body):
         return []
     (begin, end) = _place(statement)
     text = f"{ast.unparse(call.func)}({ast.unparse(wanted)}, exec, {_FOREIGN!r})"
@@ -341,18 +361,10 @@ def _value_of(body: _Body, expected: ast.expr) -> ast.expr:
     return expected
 
 
-def _in_place(part: ast.expr, new: str) -> Span:
-    return part.lineno, part.col_offset, part.end_lineno or 0, part.end_col_offset or 0, new
-
-
 def _around(part: ast.expr, before: str, after: str) -> _Way:
     """Inside of the brackets of an expression."""
     (line, at), (end_line, end) = _place(part)
     return (line, at + 1, line, at + 1, before), (end_line, end - 1, end_line, end - 1, after)
-
-
-def _is_computed(side: ast.expr) -> bool:
-    return any(isinstance(part, _UNKNOWN) for part in ast.walk(side))
 
 
 def _pair(statement: ast.stmt) -> tuple[str, ast.expr, ast.expr] | None:
@@ -372,7 +384,7 @@ def _pair(statement: ast.stmt) -> tuple[str, ast.expr, ast.expr] | None:
 
 def _expected_side(kind: str, left: ast.expr, right: ast.expr) -> Iterator[ast.expr]:
     """The side of an equality that is written down, when it is clear which one that is."""
-    plain = [side for side in (right, left) if kind == "=" and not _is_computed(side)]
+    plain = [side for side in (right, left) if kind == "=" and not is_computed(side)]
     written = [side for side in plain if isinstance(side, WRITTEN)]
     if len(written) == 1:
         yield written[0]

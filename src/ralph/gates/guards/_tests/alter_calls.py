@@ -53,8 +53,14 @@ _BRANCH = re.compile(
     r"(?<![\w.$])(?P<word>if|for|while|switch|catch|else|do|try|finally)\b(?:\s+await\b)?\s*"
     r"|(?:&&|\|\||[?:]|=>)\s*"
 )
-_ARROW = re.compile(r"=>\s*\{?\s*(?=assert\b|expect\b)")
-_MAYBE = re.compile(r"\b(?:if|while|switch|catch|try|return|throws|rejects|not|mock)\b|&&|\|\||\?")
+_INSIDE = {  # a claim in a loop or in a function that is handed over, and what is put in its place
+    "js": (
+        re.compile(r"(?:=>\s*\{?|[{;]\s)\s*(?=(?:assert|expect)\b(?!\.fail))"),
+        "(() => { throw new Error(); })()",
+    ),
+    "rs": (re.compile(r"[{;]\s*(?=assert(?:_eq)?!)"), "panic!()"),
+}
+_MAYBE = re.compile(r"\b(?:if|while|match|switch|catch|try|return|throws|rejects|not|mock)\b|&&|\|\||\?")
 _ENDS = re.compile(r"\breturn\b|\bprocess\.exit\b")
 _Span = tuple[int, int, str]
 _Claim = tuple[int, int, list[_Span]]  # where it begins and ends, and what can be put in
@@ -144,11 +150,12 @@ def _claims(text: str, begin: int, end: int, kind: str) -> Iterator[_Claim]:
 
 
 def _handed_over(text: str, begin: int, end: int, kind: str) -> list[_Claim]:
-    """The claim of a function that the test hands over without condition: it has to be called, and heard."""
-    for arrow in _ARROW.finditer(text, begin, end) if kind == "js" else ():
-        close = _end_of_call(text, arrow.end(), end, kind)
+    """The claim in a loop or in a function that is handed over without condition: it has to be come to."""
+    pattern, instead = _INSIDE[kind]
+    for before in pattern.finditer(text, begin, end):
+        close = _end_of_call(text, before.end(), end, kind)
         if close > 0 and not _MAYBE.search(text, begin, end):
-            return [(arrow.end(), close, [(arrow.end(), close, "(() => { throw new Error(); })()")])]
+            return [(before.end(), close, [(before.end(), close, instead)])]
     return []
 
 

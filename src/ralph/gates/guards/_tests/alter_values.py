@@ -7,6 +7,8 @@ import ast
 from ralph.gates.guards._tests.py_syntax import Function
 
 WRITTEN = (ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set)
+NOTHING = "object()"
+_UNKNOWN = (ast.Call, ast.JoinedStr, ast.Await, ast.Yield, ast.Lambda)  # no value that can be read off
 Span = tuple[int, int, int, int, str]  # line, byte, end line, end byte, new text
 
 
@@ -72,3 +74,25 @@ def _other(value: object) -> str | None:
     if isinstance(value, bytes):
         return repr(value[:-1] + (b"y" if value.endswith((b"x", b"X")) else b"x"))
     return None
+
+
+def in_place(part: ast.expr, new: str) -> Span:
+    return part.lineno, part.col_offset, part.end_lineno or 0, part.end_col_offset or 0, new
+
+
+def is_computed(side: ast.expr) -> bool:
+    return any(isinstance(part, _UNKNOWN) for part in ast.walk(side))
+
+
+def other_differences(*sides: ast.expr) -> list[tuple[Span, ...]]:
+    """`f() - 1.5` with nothing in place of the number, and `approx(1.5)` of one that is far away."""
+    found: list[tuple[Span, ...]] = []
+    for part in (part for side in sides for part in ast.walk(side)):
+        if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Sub):
+            pair = (part.left, part.right)
+            if sum(map(is_computed, pair)) == 1:
+                found += [(in_place(one, NOTHING),) for one in pair if not is_computed(one)]
+        elif isinstance(part, ast.Call) and ast.unparse(part.func).endswith("approx"):
+            numbers = [one for one in part.args[:1] if isinstance(one, ast.Constant)]
+            found += [(in_place(one, f"({one.value!r} * 3 + 12345)"),) for one in numbers]
+    return found

@@ -21,6 +21,7 @@ from ralph.gates.guards._calls.of_tester import tests_of_tester
 from ralph.gates.guards._parts.script_language import language
 from ralph.gates.guards._tests.alter import alter_tests
 from ralph.gates.guards._tests.alter_calls import alter_calls
+from ralph.gates.guards._tests.alter_go import alter_go
 
 NAME = "altered"
 CALLED = True
@@ -62,8 +63,8 @@ def _request(facts: GuardFacts, places: dict[str, dict[str, list[str]]]) -> Alte
     for path, functions in places.items():
         try:
             text = (facts.read_result(path) or b"").decode()
-            if path.endswith(".py"):
-                text, done = alter_tests(text, functions)
+            if path.endswith((".py", "_test.go")):
+                text, done = (alter_tests if path.endswith(".py") else alter_go)(text, functions)
             else:
                 kind = "rs" if path.endswith(".rs") else "js" if language(path) else ""
                 text, done = alter_calls(text, functions, kind) if kind else (text, frozenset())

@@ -37,6 +37,8 @@ KINDS = guard_kinds(NAME, "let the code that you changed do the work, and let th
     "unnoticed": ("asks", "a check stays green although code of the change, which it reaches, fails"),
     "unreached": ("asks", "a test that turned green no longer calls the product, as it did at the base",
         "let the test come to the code that it is about"),
+    "equal": ("asks", "a function of the change gives back what equals everything",
+        "give back plain values, which equal only what they are"),
     "commented": ("asks", "a check is green, and red when a comment is added to code of the change",
         "let the result not depend on the text of its own files"),
 })  # fmt: skip
@@ -256,6 +258,9 @@ def _judge_breaks(facts: GuardFacts) -> tuple[list[Finding], str]:
             findings.append(Finding(f"sabotage.exits:{gate.name}", text))
         elif not gate.proof:
             continue
+        elif lies := [name for seen in tried.values() for name in seen.lies]:
+            text = f"{gate.name}: what {lies[0]} gives back equals everything"
+            findings.append(Finding(f"sabotage.equal:{gate.name}", text))
         elif tried.get("commented", _UNTRIED).red and not _says(facts, gate, _BYTES):
             text = f"{gate.name}: green, and red when a comment is added to code of the change"
             findings.append(Finding(f"sabotage.commented:{gate.name}", text))

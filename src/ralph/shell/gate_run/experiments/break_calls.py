@@ -131,4 +131,4 @@ def _what_was_seen(facts: GuardFacts, heard: Heard, turned: frozenset[str]) -> B
     exits = marks.exits
     if reading.status == "pass" and waits_for_all(facts, heard.call.gate):
         exits = (*exits, *marks.unfinished)
-    return BreakSeen(green != turned, marks.entered, exits, green)
+    return BreakSeen(green != turned, marks.entered, exits, green, marks.lies)
