@@ -162,7 +162,7 @@ def test_full_disk_leaves_nothing(tmp_path):
 
 
 def test_killed_writer(tmp_path):
-    """kill -9 while a blob is written leaves no blob, only something aside that `ralph clean` finds a day later."""
+    """kill -9 while a blob is written leaves no blob, only what `ralph clean` finds a day later."""
     state = open_state(str(tmp_path / "state"), create=True)
     code = """
 import os, signal, sys

@@ -55,7 +55,7 @@ _CI = (
 
 
 def wants_other_ci(task: str) -> bool:
-    """Is continuous integration itself to be changed? To "fix" it, or make it pass, may mean its weakening."""
+    """Is continuous integration itself to be changed? To "fix" it may mean to weaken it."""
     verb = rf"(?:{_CHANGE}|(?:add|bump|upgrad|migrat|switch|pin|simplif|clean|mov|renam|extend)\w*)"
     named = re.match(r"\s*(?:ci|build\(ci\)|chore\(ci\))(?:\([^)]*\))?!?:\s", task, re.IGNORECASE)
     what = rf"{_THE}(?:{_WORD}\s+){{0,3}}(?:(?:to|from|in|on)\s+{_THE}(?:{_WORD}\s+)?)?{_CI}"
