@@ -62,6 +62,31 @@ def test_a_call_that_ran_nothing_says_nothing():
     assert found(facts(alone={"tests": (nothing, nothing)})) == {}
 
 
+@pytest.mark.parametrize(
+    ("old", "test", "asked"),
+    [
+        ("1", "assert a() == 1", True),
+        ("1", 'assert a() == "test value"', True),
+        ("if (process.env.NODE_ENV !== 'production') {}", "assert a() == 1", False),
+        ("where = sys._getframe(1).f_code.co_name", "assert a() == 1", False),
+        ("1", 'assert a() == "called by fixed"', False),
+        ("1", 'assert open("tests/data/a.json")', False),
+    ],
+)
+def test_who_goes_by_the_runner(old, test, asked):
+    """Red without a runner and green with its traces is a question, unless the project goes by callers or
+    builds since the base, or the test expects its own name or file: it is called under another one."""
+    given = facts_of(
+        {"a.py": f"{old}\n"},
+        {"a.py": "2\n", "tests/test_a.py": f"{test}\n"},
+        base={"tests": BASE},
+        final={"tests": replace(NOW, files={f"{ID}fixed": "tests/test_a.py"})},
+        confirm=3,
+        tried=Tried(plain={"tests": frozenset({f"{ID}fixed"})}),
+    )
+    assert found(given) == ({f"repeat.plain:{ID}fixed": True} if asked else {})
+
+
 def test_a_script_that_is_lucky():
     """A check that is read by its exit code is repeated as a whole."""
     tries = {"tests": (Reading("pass", ""), Reading("fail", ""))}
