@@ -40,7 +40,7 @@ _WORDS = re.compile(
 )
 # A task about code. Without such words documents may be what it means: "update the supported versions".
 _OF_CODE = re.compile(
-    r"`|\w\(|\b[a-z]\w*\.[a-z_]\w|[a-z]_[a-z]|\b(?:re-?(?:factor|structur|organi|writ)|simplif|extract|inlin|renam"
+    r"`|\w\(|\b[a-z]\w*\.[a-z_]\w|[a-z]_[a-z]|\b(?:re-?(?:factor|structur|organi|writ)|simpl|shorter|clearer|readab|extract|inlin|renam"
     r"|split|tid[yi]|clean|dedup|optimi|speed|fast|perform|mov(?:e|ing)|migrat|upgrad|port|bump|replac|improv"
     r"|modules?\b|functions?\b|class|methods?\b|code|helpers?\b|imports?\b)",
     re.IGNORECASE,
