@@ -69,7 +69,8 @@ def find_runner_bound(facts: GuardFacts, gate: Gate) -> list[Finding]:
     """Green under their runner, red when a program without its traces calls them."""
     if any(_HABIT.search(pair.old) for pair in pairs(facts)):
         return []
-    files = facts.final[gate.name].files
+    final = facts.final.get(gate.name)
+    files = final.files if final else {}
     return [
         Finding(
             f"repeat.plain:{name}",
