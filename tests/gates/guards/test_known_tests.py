@@ -1,11 +1,13 @@
 """Which changed files are tests, whatever they are called; and what comes back over the new source."""
 
+import json
+
 import pytest
-from guardkit import facts_of
+from guardkit import facts_of, result_of
 
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Reading
-from ralph.gates.guards import overlay_request, source_changes, witness_request
+from ralph.gates.guards import Tried, overlay_request, source_changes, witness_request
 from ralph.gates.guards._parts.test_parts import splice_tests
 from ralph.gates.judging_paths import is_test
 
@@ -227,3 +229,60 @@ def test_a_splice_that_python_cannot_read_is_none():
     old = 'def f():\n    """>>> f()"""\n'
     new = "def f():\n    @g\n    def h():\n        pass\n    return h\n"
     assert splice_tests("a.py", new, old, doctests=True) is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "gone", "put_back"),
+    [
+        ({"imports": {"#a": "./lib/a.js"}}, {"imports": {"#a": "./copy/a.js"}}, "", True),
+        ({"imports": {"#a": "./lib/a.js"}}, {"imports": {"#a": "./copy/a.js"}}, "lib/a.js", False),
+        ({"imports": {"#a": "./lib/a.js"}}, {"imports": {"#a": {"node": "./copy/a.js"}}}, "", True),
+        ({"imports": {"#*": "./lib/*.js"}}, {"imports": {"#*": "./copy/*.js"}}, "", True),
+        ({"imports": {"#*": "./lib/*.js"}}, {"imports": {"#*": "./copy/*.js"}}, "lib/b.js", False),
+        (
+            {"imports": {"#*": "./lib/*.js"}},
+            {"imports": {"#*": "./lib/*.js", "#a": "./copy/a.js"}},
+            "",
+            True,
+        ),
+        (
+            {"imports": {"#*": "./lib/*.js"}},
+            {"imports": {"#*": "./lib/*.js", "#c": "./copy/a.js"}},
+            "",
+            False,
+        ),
+        ({"main": "lib/a"}, {"main": "copy/a"}, "", True),
+        ({"exports": {"import": "./lib/a.js"}}, {"exports": {"import": "./copy/a.js"}}, "", True),
+        ({"exports": "./dist/a.js"}, {"exports": "./copy/a.js"}, "", False),
+        (
+            {"exports": {".": "./lib/a.js"}},
+            {"exports": {".": "./lib/a.js", "./b": "./lib/b.js"}},
+            "",
+            False,
+        ),
+        ({"main": "lib/a"}, {"main": "lib/a", "type": "module", "version": "2"}, "", False),
+    ],
+)
+def test_names_of_a_package_lead_the_tests_where_they_led(old, new, gone, put_back):
+    """As long as it is still there: what moved is led to its new place, and names that are new stay."""
+    files = {"lib/a.js": "1\n", "lib/b.js": "2\n"}
+    before = files | {"package.json": json.dumps(old)}
+    after = files | {"copy/a.js": "3\n", "copy/b.js": "4\n", "package.json": json.dumps(new)}
+    after.pop(gone, None)
+    request = overlay_request(facts_of(before, after, gates=(CHECK,)))
+    edited = {path: json.loads(text) for path, text in request.edit.items()} if request else {}
+    assert edited == ({"package.json": old} if put_back else {})
+
+
+def test_a_name_that_leads_elsewhere_is_asked_about():
+    """It may be a move of which something was left behind: nobody is accused."""
+    before = {"package.json": '{"main": "a.js"}', "a.js": "1\n"}
+    after = {"package.json": '{"main": "b.js"}', "a.js": "1\n", "b.js": "2\n"}
+    red, green = (
+        Reading(state, cause, "", tests={"adds": test}, files={"adds": "a.test.js"})
+        for state, cause, test in (("fail", "findings", "fail"), ("pass", "", "pass"))
+    )
+    tried = Tried(overlay={"check": red})
+    readings = {"base": {"check": red}, "final": {"check": green}, "tried": tried}
+    found = result_of("base_tests", before, after, gates=(CHECK,), **readings).findings
+    assert {one.asks for one in found} == {True}

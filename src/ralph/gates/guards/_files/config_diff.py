@@ -7,8 +7,11 @@ table is not. What cannot be parsed counts as changed.
 from __future__ import annotations
 
 import configparser
+import posixpath
 import re
 import tomllib
+from collections.abc import Callable, Collection
+from itertools import product
 from typing import Any
 
 import msgspec
@@ -21,6 +24,7 @@ _TOML_TOOLS = word_set(
 _TOML_INNER = (("pdm", "scripts"), ("hatch", "envs"), ("rye", "scripts"))
 _INI_SECTIONS = word_set("pytest tool:pytest tox testenv coverage mypy flake8 pylint pycodestyle")
 PACKAGE_KEYS = word_set("jest mocha vitest ava nyc c8 tap eslintConfig")
+_LEADING = ("imports", "exports", "main", "module", "browser")
 
 
 def settings_changed(path: str, base: bytes | None, result: bytes | None) -> bool | None:
@@ -88,3 +92,43 @@ def _scripts_changed(before: dict[str, Any], after: dict[str, Any]) -> bool:
         return True
     called = {f"{when}{name}" for name in before for when in ("pre", "post")}
     return bool((after.keys() - before.keys()) & called)
+
+
+def lead_as_before(
+    path: str, base: bytes | None, result: bytes | None, at_base: Collection[str], left: Callable[[str], bool]
+) -> bytes | None:
+    """A package.json whose names lead where they led, as long as all of that is left; None: they do."""
+    try:
+        old, new = (msgspec.json.decode(data or b"{}", type=dict[str, Any]) for data in (base, result))
+    except msgspec.DecodeError:
+        return None
+
+    def stays(to: object) -> bool:
+        found = [_files_at(posixpath.join(posixpath.dirname(path), one), at_base) for one in _texts_in(to)]
+        return all(files and all(map(left, files)) for files in found)
+
+    made = {key: _lead_back(old[key], new[key], stays) for key in _LEADING if key in old and key in new}
+    return msgspec.json.encode(new | made) if any(new[key] != to for key, to in made.items()) else None
+
+
+def _lead_back(old: Any, new: Any, stays: Callable[[object], bool]) -> Any:
+    """By names; conditions have an order, and are taken as a whole. A new name may hide an old pattern."""
+    if not all(isinstance(one, dict) and all(name[:1] in ".#" for name in one) for one in (old, new)):
+        return old if stays(old) else new
+    kept = dict(new)
+    for name, (lead, star, end) in product(new.keys() - old.keys(), [one.partition("*") for one in old]):
+        middle = name.removeprefix(lead).removesuffix(end)
+        asked = [text.replace("*", middle) for text in _texts_in(old[lead + star + end])]
+        if star and lead + middle + end == name and stays(asked):
+            kept.pop(name, None)
+    return kept | {name: to for name, to in old.items() if stays(to)}
+
+
+def _texts_in(target: Any) -> list[str]:
+    inner = target.values() if isinstance(target, dict) else target or ()
+    return [target] if isinstance(target, str) else [text for one in inner for text in _texts_in(one)]
+
+
+def _files_at(target: str, at_base: Collection[str]) -> list[str]:
+    text = re.escape(posixpath.normpath(target)).replace(r"\*", ".+")
+    return list(filter(re.compile(rf"{text}(?:\.js|\.json|/index\.js)?").fullmatch, at_base))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Collection
 
 from ralph.gates.command import simple_commands
 from ralph.gates.guards._base.facts import Change, GuardFacts, Overlay
 from ralph.gates.guards._base.texts import decode
 from ralph.gates.guards._files.behind_command import files_behind_gates, gate_it_overrides
-from ralph.gates.guards._files.config_diff import settings_changed
+from ralph.gates.guards._files.config_diff import lead_as_before, settings_changed
 from ralph.gates.guards._files.known_tests import changed_tests, runs_doctests, with_tests_of
 from ralph.gates.judging_paths import is_config, is_hijack, is_test
 from ralph.gates.programs import program_text
@@ -46,6 +47,7 @@ def overlay_request(facts: GuardFacts) -> Overlay | None:
         elif (judges(old) and not _is_product(change)) and changed_settings(facts, change):
             restore.add(old)
     drop -= restore
+    edit |= leads_of_base(facts, restore)
     if not restore and not drop and not edit:
         return None
     for change in facts.changes:
@@ -53,6 +55,18 @@ def overlay_request(facts: GuardFacts) -> Overlay | None:
         if renamed and change.before not in restore and (made := _old_name_of(facts, change)) is not None:
             edit[change.before] = made
     return Overlay(tuple(sorted(restore)), tuple(sorted(drop)), edit)
+
+
+def leads_of_base(facts: GuardFacts, restored: Collection[str] = ()) -> dict[str, bytes]:
+    """Changed package.json files by whose names tests come to other files than at the base, as they were."""
+    made = {}
+    for path in {change.path for change in facts.changes if change.status == "M"}.difference(restored):
+        if posixpath.basename(path) == "package.json":
+            both = facts.read_base(path), facts.read_result(path)
+            made[path] = lead_as_before(
+                path, *both, facts.base_paths, lambda one: facts.read_result(one) is not None
+            )
+    return {path: text for path, text in made.items() if text is not None}
 
 
 def _is_product(change: Change) -> bool:

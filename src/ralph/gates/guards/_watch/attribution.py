@@ -10,7 +10,7 @@ from ralph.core.model.verdict import FileReads, Finding
 from ralph.core.proof.compare import red_keys
 from ralph.gates.guards._base.facts import GuardFacts, Overlay
 from ralph.gates.guards._base.texts import name_some
-from ralph.gates.guards._files.overlay import overlay_request
+from ralph.gates.guards._files.overlay import leads_of_base, overlay_request
 from ralph.gates.guards._watch.judge_files import looked_up_judges, unread_judges, watched_judges
 
 
@@ -30,6 +30,8 @@ def judge_alone_turns(facts: GuardFacts, gate: str, key: str) -> bool:
     """
     over, seen = overlay_request(facts), watched_judges(facts)
     touched = {*over.restore, *over.drop, *over.edit} if over is not None else set()
+    if over is not None and over.edit.keys() & leads_of_base(facts).keys():
+        return False  # names that lead elsewhere may be a move
     if not touched or touched - seen.known - seen.added:
         return True
     reading = facts.tried.attributed.get(gate)
