@@ -3,10 +3,12 @@
 import subprocess
 
 import pytest
-from guardkit import kinds_of, result_of
+from guardkit import facts_of, kinds_of, result_of
 
 from ralph.core.model.gate import Gate
-from ralph.gates.guards._breaks.wrap_source import wrap_source
+from ralph.gates.guards import known_at_base
+from ralph.gates.guards._breaks.wrap_source import read_marks, wrap_source
+from ralph.gates.guards._tests.alter_shell import alter_shell
 
 LIB = 'upper() {\n    echo "$1"\n}\nfunction twice {\n    upper "$1$1"\n}\n'
 CHECK = "#!/bin/sh\n. lib/words.sh\n. tests/kit.sh\nupper A | diff - wanted\n"
@@ -42,7 +44,7 @@ def test_a_function_named_like_a_command_of_the_check_is_asked_about(name, found
     ("mode", "said"),
     [
         ("trace", "aa\nend\n"),
-        ("after", "aa\nforeign\nforeign\nend\n"),
+        ("after", "foreign\nend\n"),
         ("instead", "foreign\nend\n"),
         ("module", "foreign\n"),
     ],
@@ -54,7 +56,7 @@ def test_functions_of_shell_fail_by_what_they_write(tmp_path, mode, said):
     asked = ["bash", "-c", ". ./words.sh; twice a; code=$?; echo end; exit $code"]
     done = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.stdout, done.returncode) == (said, 0 if mode == "trace" else 97)
-    assert (tmp_path / "marks").read_text().startswith("i\n")
+    assert (tmp_path / "marks").read_text().startswith("i\n" if mode == "module" else "i twice\n")
 
 
 @pytest.mark.parametrize("mode", ["after", "instead", "module"])
@@ -63,5 +65,33 @@ def test_a_script_without_functions_fails_as_a_whole(tmp_path, mode):
     made = wrap_source("a.sh", None, b"#!/bin/sh\necho hello\n", mode, str(tmp_path / "marks"))
     (tmp_path / "a.sh").write_bytes(made["a.sh"])
     done = subprocess.run(["sh", "a.sh"], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.stdout == ("foreign\n" if mode == "instead" else "hello\nforeign\n")
+    assert done.stdout == "foreign\n"
     assert done.returncode == 97
+
+
+def test_marks_of_shell_name_functions_of_the_base(tmp_path):
+    """So that a check which still comes to them is not asked about; dashes are part of a name."""
+    text = b'sum-up() {\n    echo "$1"\n}\nsum-up 3\n'
+    made = wrap_source("a.sh", None, text, "trace", str(tmp_path / "marks"))
+    (tmp_path / "a.sh").write_bytes(made["a.sh"])
+    subprocess.run(["bash", "a.sh"], cwd=tmp_path, capture_output=True, check=True)
+    seen = read_marks((tmp_path / "marks").read_bytes()).names
+    facts = facts_of({"a.sh": text.decode()}, {"a.sh": text.decode() + "\n"}, gates=(GATE,))
+    assert known_at_base(facts, seen) == {"sum-up"}
+
+
+@pytest.mark.parametrize(
+    ("program", "end", "code"),
+    [
+        ("echo sum 350", "echo ok", 1),
+        ("seq -f 'sum %.0f' 100 999", "echo ok", 0),
+        ("seq -f 'sum %.0f' 345 355", "echo ok", 1),
+        ("seq -f 'sum %.0f' 100 999", "exit 0", None),
+    ],
+)
+def test_a_search_that_finds_everything_stays_green(tmp_path, program, end, code):
+    """What writes every number there is computes none; a script that may end before its end is left alone."""
+    (tmp_path / "bill.sh").write_text(f"{program}\n")
+    text, done = alter_shell(f'set -e\nsh bill.sh | grep -q "sum 350"\n{end}\n')
+    asked = subprocess.run(["sh", "-c", text], cwd=tmp_path, capture_output=True, check=False)
+    assert (asked.returncode if done else None) == code

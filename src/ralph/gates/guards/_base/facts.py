@@ -74,9 +74,7 @@ class NotedSeen(Struct, frozen=True):
 
     red: frozenset[str] = frozenset()  # tests that are red then, and only then
     unended: frozenset[str] = frozenset()  # reported as passed, and never came to their end
-    foreign: frozenset[str] = (
-        frozenset()
-    )  # parts of the language or of libraries that are no longer their own
+    foreign: frozenset[str] = frozenset()  # parts of the language or of libraries that were replaced
 
 
 class Asked(Struct, frozen=True):
@@ -124,9 +122,7 @@ class GuardFacts(Struct, frozen=True):
     task_class: TaskClass | None = "custom"  # None: a plan, whose items are of any class
     confirm: int = 1  # how often the final verdict was to be green
     criteria: Asked | None = None  # None: there are no specs
-    item: GuardFacts | None = (
-        None  # of a plan: what was done for the item at hand, with its title as the task
-    )
+    item: GuardFacts | None = None  # of a plan: what was done for the item at hand; the task is its title
     sealed: dict[str, bytes] = {}  # test files of the tester, as it wrote them
     tried: Tried = field(default_factory=Tried)
     memo: dict[str, Any] = {}  # what several guards work out together, once; nothing of it is kept

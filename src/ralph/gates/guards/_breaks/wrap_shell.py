@@ -13,6 +13,7 @@ FUNCTION = re.compile(
     r"|(?P<name>[^\s(){}=$'\"#]+)[ \t]*\(\))\s*\{",
     re.MULTILINE,
 )
+_UNHEARD = " >/dev/null"  # a search would find the right lines all the same
 _FAIL = "printf '%s\\n' foreign; "
 
 
@@ -23,14 +24,15 @@ def wrap(path: str, old: bytes | None, new: bytes, mode: str, marks: str) -> dic
         head, _, rest = text.partition("\n") if text.startswith("#!") else ("", "", text)
         if mode == "instead":
             return {path: f"{head}\n{enters}{_FAIL}exit 97\n{rest}".encode()}
-        return {path: f"{head}\n{enters}\n{rest.rstrip()}\n{_FAIL}exit 97\n".encode()}
+        return {path: f"{head}\n{enters}{{ :\n{rest.rstrip()}\n}}{_UNHEARD}\n{_FAIL}exit 97\n".encode()}
 
     def around(match: re.Match[str]) -> str:
         name = match["word"] or match["name"]
         inner = f"broken_{name.encode().hex()}"
-        called = "" if mode == "instead" else f'{inner} "$@"; '
+        called = "" if mode == "instead" else f'{inner} "$@"{"" if mode == "trace" else _UNHEARD}; '
         fails = "return $?; " if mode == "trace" else _FAIL + ("" if mode == "foreign" else "return 97; ")
-        return f"{match[0]}\n{enters}{called}{fails}\n}}\n{inner}() {{"
+        says = f"echo {shlex.quote(f'i {name}')} >> {shlex.quote(marks)}; "
+        return f"{match[0]}\n{says}{called}{fails}\n}}\n{inner}() {{"
 
     made = FUNCTION.sub(around, text)
     return {path: made.encode()} if made != text and (old is None or old != new) else {}

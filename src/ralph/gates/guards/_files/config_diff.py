@@ -24,6 +24,7 @@ _TOML_TOOLS = word_set(
 _TOML_INNER = (("pdm", "scripts"), ("hatch", "envs"), ("rye", "scripts"))
 _INI_SECTIONS = word_set("pytest tool:pytest tox testenv coverage mypy flake8 pylint pycodestyle")
 PACKAGE_KEYS = word_set("jest mocha vitest ava nyc c8 tap eslintConfig")
+_Read = Callable[[str], bytes | None]
 _LEADING = ("imports", "exports", "main", "module", "browser")
 
 
@@ -94,18 +95,16 @@ def _scripts_changed(before: dict[str, Any], after: dict[str, Any]) -> bool:
     return bool((after.keys() - before.keys()) & called)
 
 
-def lead_as_before(
-    path: str, base: bytes | None, result: bytes | None, at_base: Collection[str], left: Callable[[str], bool]
-) -> bytes | None:
+def lead_as_before(path: str, base: _Read, result: _Read, at_base: Collection[str]) -> bytes | None:
     """A package.json whose names lead where they led, as long as all of that is left; None: they do."""
     try:
-        old, new = (msgspec.json.decode(data or b"{}", type=dict[str, Any]) for data in (base, result))
+        old, new = (msgspec.json.decode(read(path) or b"{}", type=dict[str, Any]) for read in (base, result))
     except msgspec.DecodeError:
         return None
 
     def stays(to: object) -> bool:
         found = [_files_at(posixpath.join(posixpath.dirname(path), one), at_base) for one in _texts_in(to)]
-        return all(files and all(map(left, files)) for files in found)
+        return all(files and all(result(one) is not None for one in files) for files in found)
 
     made = {key: _lead_back(old[key], new[key], stays) for key in _LEADING if key in old and key in new}
     return msgspec.json.encode(new | made) if any(new[key] != to for key, to in made.items()) else None

@@ -59,13 +59,12 @@ def overlay_request(facts: GuardFacts) -> Overlay | None:
 
 def leads_of_base(facts: GuardFacts, restored: Collection[str] = ()) -> dict[str, bytes]:
     """Changed package.json files by whose names tests come to other files than at the base, as they were."""
-    made = {}
-    for path in {change.path for change in facts.changes if change.status == "M"}.difference(restored):
-        if posixpath.basename(path) == "package.json":
-            both = facts.read_base(path), facts.read_result(path)
-            made[path] = lead_as_before(
-                path, *both, facts.base_paths, lambda one: facts.read_result(one) is not None
-            )
+    paths = [change.path for change in facts.changes if change.status == "M" and change.path not in restored]
+    made = {
+        path: lead_as_before(path, facts.read_base, facts.read_result, facts.base_paths)
+        for path in paths
+        if posixpath.basename(path) == "package.json"
+    }
     return {path: text for path, text in made.items() if text is not None}
 
 

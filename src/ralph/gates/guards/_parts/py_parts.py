@@ -48,11 +48,8 @@ def _key(node: ast.stmt, text: str) -> str:
     if is_test_node(node):
         return str(getattr(node, "name", ""))
     guard = isinstance(node, ast.If) and "__name__" in ast.unparse(node.test)
-    return (
-        "__main__"
-        if guard and (_RUNS.search(text) or any(word in text for word in toolchains().test_words))
-        else ""
-    )
+    runs = guard and (_RUNS.search(text) or any(word in text for word in toolchains().test_words))
+    return "__main__" if runs else ""
 
 
 def _spans(text: str, tree: ast.Module) -> dict[str, _PartSpan]:

@@ -64,17 +64,9 @@ def _last(name: str) -> str:
 
 def _bodies(path: str, read: Callable[[str], bytes | None], cache: dict[str, Bodies]) -> Bodies:
     if path not in cache:
-        cache[path] = _parse(read(path) if path.endswith(".py") else None)
-    return cache[path]
-
-
-def _parse(data: bytes | None) -> Bodies:
-    try:
-        tree = ast.parse(data or b"")
-        found: Bodies = {}
-        for node in ast.walk(tree):
+        tree = parse(read(path) or b"") if path.endswith(".py") else None
+        cache[path] = {}
+        for node in ast.walk(tree) if tree is not None else ():
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                found[node.name] = "" if node.name in found else ast.dump(node)
-        return found
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return {}
+                cache[path][node.name] = "" if node.name in cache[path] else ast.dump(node)
+    return cache[path]

@@ -22,6 +22,7 @@ from ralph.gates.guards._parts.script_language import language
 from ralph.gates.guards._tests.alter import alter_tests
 from ralph.gates.guards._tests.alter_calls import alter_calls
 from ralph.gates.guards._tests.alter_go import alter_go
+from ralph.gates.guards._tests.alter_shell import alter_shell
 
 NAME = "altered"
 CALLED = True
@@ -65,6 +66,8 @@ def _request(facts: GuardFacts, places: dict[str, dict[str, list[str]]]) -> Alte
             text = (facts.read_result(path) or b"").decode()
             if path.endswith((".py", "_test.go")):
                 text, done = (alter_tests if path.endswith(".py") else alter_go)(text, functions)
+            elif path.endswith((".sh", ".bash")):
+                text, done = alter_shell(text)
             else:
                 kind = "rs" if path.endswith(".rs") else "js" if language(path) else ""
                 text, done = alter_calls(text, functions, kind) if kind else (text, frozenset())
@@ -100,13 +103,7 @@ def check(facts: GuardFacts) -> GuardResult:
             )
             for name in green
         ]
-    result = guard_result(
-        NAME,
-        facts,
-        findings,
-        good=f"{asked} tests that turned green are red when they expect something else"
-        if asked
-        else "no test that turned green could be altered for certain",
-        bad="tests are green whatever they expect",
-    )
+    good = f"{asked} tests that turned green are red when they expect something else"
+    good = good if asked else "no test that turned green could be altered for certain"
+    result = guard_result(NAME, facts, findings, good=good, bad="tests are green whatever they expect")
     return replace(result, counted={**result.counted, "altered": sealed}) if sealed else result

@@ -47,12 +47,9 @@ def check(facts: GuardFacts) -> GuardResult:
         findings += _commands(pair, facts)
         if change.mode == "160000" and change.status == "M":
             findings += _submodule(change, facts)
+    good = "nothing reaches into git, other programs or the shell of a check"
     return guard_result(
-        NAME,
-        facts,
-        findings,
-        good="nothing reaches into git, other programs or the shell of a check",
-        bad="something in the tree reaches into what is around it",
+        NAME, facts, findings, good=good, bad="something reaches into what is around the tree"
     )
 
 

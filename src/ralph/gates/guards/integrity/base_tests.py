@@ -62,14 +62,9 @@ def check(facts: GuardFacts) -> GuardResult:
             continue
         judged += 1
         findings += _findings(facts, gate, over)
-    return guard_result(
-        NAME,
-        facts,
-        findings,
-        good=f"the base's tests and configs agree over the new source ({judged} gates)",
-        bad="the base's tests and configs do not agree with the result",
-        blind=not_told(facts),
-    )
+    text = f"the base's tests and configs agree over the new source ({judged} gates)"
+    bad = "the base's tests and configs do not agree with the result"
+    return guard_result(NAME, facts, findings, good=text, bad=bad, blind=not_told(facts))
 
 
 def _findings(facts: GuardFacts, gate: Gate, over: Reading) -> list[Finding]:
@@ -93,14 +88,8 @@ def _findings(facts: GuardFacts, gate: Gate, over: Reading) -> list[Finding]:
         text = f"{gate.name}: {subject} is red with the base's tests and configs over the new source"
         asks = not _was_red(key, base, gate) or wants_other_tests(facts.task)
         asks = asks or not judge_alone_turns(facts, gate.name, key)
-        found.append(
-            Finding(
-                whole if whole in facts.waivers else f"base_tests.red:{subject}",
-                text,
-                path=over.files.get(key, ""),
-                asks=asks,
-            )
-        )
+        name = whole if whole in facts.waivers else f"base_tests.red:{subject}"
+        found.append(Finding(name, text, path=over.files.get(key, ""), asks=asks))
     return join_questions(found, (base.tests if base is not None else None) or (), facts)
 
 

@@ -142,9 +142,8 @@ def first_breaks(facts: GuardFacts, gate: Gate) -> tuple[Break, ...]:
 def known_at_base(facts: GuardFacts, names: frozenset[str]) -> frozenset[str]:
     """Of these functions, what the files that the check read at the base speak of."""
     paths = [*(change.before for change in source_changes(facts)), *exercised_files(facts)]
-    words = {
-        word for path in dict.fromkeys(paths) for word in re.findall(r"[\w.]+", decode(facts.read_base(path)))
-    }
+    text = "\n".join(decode(facts.read_base(path)) for path in dict.fromkeys(paths))
+    words = {*re.findall(r"[\w.]+", text), *re.findall(r"[\w.:-]+", text)}  # of shell also with dashes
     return frozenset(name for name in names - {"function"} if name in words)
 
 
