@@ -1,5 +1,6 @@
 """Tests note their own ends: what is reported and did not happen shows, and honest tests mind nothing."""
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -382,3 +383,21 @@ def test_a_part_of_a_library_that_the_project_replaces_shows(tmp_path, product, 
     argv = (sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:asyncio", "test_a.py")
     ends, _, said = ends_of(tmp_path, "test_a.py", text, ("test_x",), argv)
     assert {function for _, function in ends.foreign} == ({found} if found else set()), said
+
+
+@pytest.mark.parametrize(("more", "ended"), [("", "r"), ("\n    CASES.append(3)\n", "p")])
+def test_a_list_of_cases_is_looped_over_as_a_copy(tmp_path, more, ended):
+    """What is taken out of it meanwhile comes all the same; a list that tests change themselves is left."""
+    text = f"CASES = [1, 2]\n\n\ndef test_all():\n    for é in CASES:\n        take(é)\n{more}"
+    files, _ = note_ends("test_a.py", text, ("test_all",), str(tmp_path / "marks"))
+    space = {"__name__": "test_a"}
+    exec(files["test_a.py"], space)
+
+    def take(case):
+        space["CASES"][1:] = []
+        assert case == 1
+
+    space["take"] = take
+    with contextlib.suppress(AssertionError):
+        space["test_all"]()
+    assert (tmp_path / "marks").read_text().startswith(f"{ended} ")

@@ -113,6 +113,5 @@ def _into_bodies(text: str, tongue: str, kinds: tuple[str, ...], line: str) -> P
 
 
 def _holds_tests(text: str, body: FunctionBody) -> bool:
-    return bool(
-        re.search(r"#\[(?:cfg\()?test\b", text[max(0, body.start - len(body.head) - 60) : body.start])
-    )
+    above = text[max(0, body.start - len(body.head) - 60) : body.start]
+    return bool(re.search(r"#\[(?:cfg\()?test\b", above))

@@ -18,11 +18,8 @@ class IgnoreRule(Struct, frozen=True):
 def is_ignored(path: str, read: Callable[[str], str]) -> bool:
     """`read` gives the text of a .gitignore by its path, "" when there is none."""
     parts = path.split("/")
-    for count in range(1, len(parts) + 1):
-        # Once a folder is left out, nothing below it can come back.
-        if _leaf(parts[:count], is_folder=count < len(parts), read=read):
-            return True
-    return False
+    counts = range(1, len(parts) + 1)  # once a folder is left out, nothing below it can come back
+    return any(_leaf(parts[:count], is_folder=count < len(parts), read=read) for count in counts)
 
 
 def _leaf(parts: list[str], *, is_folder: bool, read: Callable[[str], str]) -> bool:

@@ -3,7 +3,7 @@
 What a runner reports can be made by the judged code; so can these notes, but not by whoever does not know of
 them. A test is changed by them as well: who forges only while the tests are as they were lets it turn red.
 Python and JavaScript also tell which functions of the language are no longer its own (`n NAME FUNCTION`),
-and Python which parts of libraries that a test uses are the project's.
+and Python which parts of libraries that a test uses are the project's. Loops of Python go over copies.
 Pure text work; only tests of which it is certain where they begin.
 """
 
@@ -73,9 +73,23 @@ def note_ends(path: str, text: str, functions: Collection[str], marks: str) -> N
     return _note_javascript(path, text, functions, marks) if language(path) else _NOTHING
 
 
+def _loop_over_copies(tree: ast.Module, lines: list[str]) -> list[str]:
+    """A list of cases that is only gone through: what is taken out of it meanwhile comes all the same."""
+    made = [one for one in tree.body if isinstance(one, ast.Assign) and isinstance(one.value, ast.List)]
+    uses = Counter(one.id for one in ast.walk(tree) if isinstance(one, ast.Name))
+    over = [one.iter for one in ast.walk(tree) if isinstance(one, ast.For) and isinstance(one.iter, ast.Name)]
+    for name in {ast.unparse(one.targets[0]) for one in made}:
+        loops = [one for one in over if one.id == name]
+        for one in loops if len(loops) + 1 == uses[name] else ():
+            line = lines[one.lineno - 1].encode()
+            head, tail = line[: one.col_offset], line[one.end_col_offset :]
+            lines[one.lineno - 1] = f"{head.decode()}tuple({name}){tail.decode()}"
+    return lines
+
+
 def _note_python(path: str, text: str, functions: Collection[str], marks: str) -> Noted:
     tree = ast.parse(text)
-    lines = LINE.findall(text)
+    lines = _loop_over_copies(tree, LINE.findall(text))
     defs = [one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
     plain = _PLAIN_MARKS.match
     left = {one.name for one in defs if not all(plain(ast.unparse(mark)) for mark in one.decorator_list)}

@@ -78,13 +78,8 @@ def check(facts: GuardFacts) -> GuardResult:
         finding = _look(change, facts, base)
         if finding is not None:
             found.setdefault(finding.key, finding)
-    return guard_result(
-        NAME,
-        facts,
-        found.values(),
-        good="nothing was swept in",
-        bad="files that do not belong into the result",
-    )
+    bad = "files that do not belong into the result"
+    return guard_result(NAME, facts, found.values(), good="nothing was swept in", bad=bad)
 
 
 def _look(change: Change, facts: GuardFacts, base: _Base) -> Finding | None:

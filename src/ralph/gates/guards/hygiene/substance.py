@@ -54,13 +54,8 @@ def check(facts: GuardFacts) -> GuardResult:
     done = facts.item if facts.task_class is None else facts
     # What a check shows of a plan may be the work of an item before this one.
     found = [] if done is None or (shown and done is facts) else _look(done)
-    return guard_result(
-        NAME,
-        facts,
-        found,
-        good="the change is of the kind that the task asks for",
-        bad="no change of that kind",
-    )
+    good, bad = "the change is of the kind that the task asks for", "no change of that kind"
+    return guard_result(NAME, facts, found, good=good, bad=bad)
 
 
 def _look(facts: GuardFacts) -> list[Finding]:
