@@ -130,6 +130,10 @@ def test_a_step_more_is_a_question(gate, path, old, new, asks):
     [
         ("def f(a: Any, b: str) -> int: ...", "mypy src", ["grown"]),
         ("def f(a: int, b: str) -> typing.Any: ...", "pyright", ["grown"]),
+        ("Cents = Any\ndef f(a: Cents, b: str) -> int: ...", "mypy src", ["grown"]),
+        ("from typing import Any as C\ndef f(a: C, b: str) -> int: ...", "mypy src", ["grown"]),
+        ("C: TypeAlias = typing.Any\ndef f(a: C, b: str) -> int: ...", "mypy src", ["grown"]),
+        ("Cents = int\ndef f(a: Cents, b: str) -> int: ...", "mypy src", []),
         ("def f(a: Any, b: str) -> int: ...", "pytest", []),
         ("def f(a: int | None, b: str) -> int: ...", "mypy src", []),
         ("def g(x: Any) -> Any: ...", "mypy src", []),

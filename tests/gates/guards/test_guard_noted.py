@@ -145,20 +145,37 @@ def test_node(tmp_path, path, text):
 @pytest.mark.skipif(not shutil.which("node"), reason="node is not here")
 def test_a_replaced_function_of_the_language_shows_and_a_new_one_does_not(tmp_path):
     """Loops that were emptied by the product are seen from inside the test."""
-    text = "Object.entries = () => []; Array.prototype.newest = function () {};\n" + NODE
+    (tmp_path / "product.js").write_text("process.env.QUICK = process.env.OTHER = '1';\n")
+    text = "Object.entries = () => []; Array.prototype.newest = function () {};\n"
+    text += "require('./product.js'); process.env.QUICK;\n" + NODE
     ends, _, said = ends_of(tmp_path, "a.test.js", text, ("good",), ("node", "--test", "a.test.js"))
-    assert ends.foreign == {("a.test.js::good", "Object.entries")}, said
+    found = {"Object.entries", "process.env.QUICK"}
+    assert ends.foreign == {("a.test.js::good", one) for one in found}, said
+
+
+PUT = [
+    ("", []),
+    ('os.Setenv("QUICK", "1"); os.Setenv("OTHER", "1")', ["os.Setenv QUICK"]),
+    ('time.Local = time.FixedZone("office", 7200)', ["time.Local"]),
+]
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("go"), reason="go is not here")
-def test_go(tmp_path):
-    """A failed test of Go says so itself."""
+@pytest.mark.parametrize(("begins", "found"), PUT)
+def test_go(tmp_path, begins, found):
+    """A failed test of Go says so itself, and what the product set before it began, if tests ask for that."""
     (tmp_path / "go.mod").write_text("module example.com/coins\n")
-    ends, _, said = ends_of(tmp_path, "a_test.go", GO, ("TestGood", "TestBad"), ("go", "test", "./..."))
+    product = 'package coins\n\nimport (\n\t"os"\n\t"time"\n)\n\nvar _, _ = os.Args, time.Local\n\n'
+    (tmp_path / "a.go").write_text(f"{product}func init() {{ {begins} }}\n")
+    text = GO + '\nvar quick = os.Getenv("QUICK")\n'
+    text = text.replace('import "testing"', 'import (\n\t"os"\n\t"testing"\n)')
+    ends, _, said = ends_of(tmp_path, "a_test.go", text, ("TestGood", "TestBad"), ("go", "test", "./..."))
     assert (ends.passed, ends.seen) == (
         {"a_test.go::TestGood": 1},
-        {"a_test.go::TestGood", "a_test.go::TestBad"},
+        {"a_test.go::TestGood", "a_test.go::TestBad"}
+        | {f"a_test.go::TestGood\t{one}" for one in found}
+        | {f"a_test.go::TestBad\t{one}" for one in found},
     ), said
 
 
@@ -329,14 +346,17 @@ def test_comments_mean_nothing(path, text, count):
         ("def mean(x): return 1\nimport statistics; statistics.mean = mean", "statistics.mean"),
         ("import statistics; statistics.mean = min", "statistics.mean = min"),
         ("import decimal; decimal.getcontext().prec = 1", "decimal.getcontext"),
+        ("import os; os.environ['TZ'] = 'Etc/GMT-2'", "os.environ TZ"),
+        ("import os; os.environ['QUICK'] = '1'", "os.environ QUICK"),
+        ("import os; os.environ['OWN'] = os.environ['OTHER'] = '1'", ""),
         ("import locale; locale.setlocale(locale.LC_ALL, 'C.UTF-8')", ""),  # as `''` gives it, on a server
     ],
 )
 def test_a_replaced_function_of_python_shows_and_a_test_s_own_patch_does_not(tmp_path, product, found):
     """What stands otherwise when the test begins was put there by what it loads, and is told by its name."""
     (tmp_path / "product.py").write_text(product)
-    patch = "monkeypatch.setattr('builtins.input', len)"
-    text = f"import product, statistics\n\ndef test_x(monkeypatch):\n    {patch}\n"
+    patch = "monkeypatch.setattr('builtins.input', len); monkeypatch.setenv('OWN', '1'); getenv('QUICK')"
+    text = f"import product, statistics\nfrom os import getenv\n\ndef test_x(monkeypatch):\n    {patch}\n"
     argv = (sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:asyncio", "test_a.py")
     ends, _, said = ends_of(tmp_path, "test_a.py", text, ("test_x",), argv)
     assert {function for _, function in ends.foreign} == ({found} if found else set()), said

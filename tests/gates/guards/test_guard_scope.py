@@ -5,6 +5,7 @@ import sys
 
 import pytest
 from guardkit import facts_of
+from msgspec.structs import replace
 
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, Reading
@@ -96,6 +97,29 @@ def test_deleted_is_fine_and_code_in_a_string_is_not():
     assert looked({"a.py": TEXT}, {"a.py": only}).findings == ()
     hidden = only + "exec('''def add(a, b):\n    return a + b\n''')\n"
     assert [one.key for one in looked({"a.py": TEXT}, {"a.py": hidden}).findings] == ["scope.shrunk:a.py"]
+
+
+FOUND = Finding("a.py:F841:unused#1", "local variable `x` is assigned to but never used", path="a.py", line=2)
+
+
+@pytest.mark.parametrize(
+    ("after", "task", "message", "found"),
+    [
+        ({}, "make ruff clean", "x is never used", ["scope.gone:a.py"]),
+        ({"a.py": TEXT.split("\n\n\n")[1]}, "make ruff clean", "x is never used", ["scope.gone:a.py"]),
+        ({"a.py": TEXT.split("\n\n\n")[1]}, "remove add()", "x is never used", []),
+        ({"a.py": TEXT.split("\n\n\n")[1]}, "make ruff clean", "function add is never used", []),
+        ({"a.py": TEXT.replace("def add", "def plus")}, "make ruff clean", "name add", []),
+        ({"a.py": TEXT.replace("def add", "def _add")}, "make ruff clean", "x is never used", []),
+        ({"b.py": TEXT}, "make ruff clean", "x is never used", []),
+    ],
+)
+def test_code_does_not_go_with_its_findings(after, task, message, found):
+    """A function that is deleted has no findings; one that moved, got a name or is too much is fine."""
+    before = {"a.py": TEXT, "c.py": "def other():\n    return 1\n"}
+    base = {"lint": Reading("fail", "", findings=(replace(FOUND, message=message),))}
+    result = looked(before, after | {"c.py": before["c.py"]}, task=task, base=base)
+    assert [one.key for one in result.findings] == found
 
 
 def test_a_checker_that_reports_nothing_planted_is_named():

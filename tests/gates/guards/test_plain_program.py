@@ -36,6 +36,9 @@ ASKS = {
     "caller": "import traceback\nseen = lambda: any('test' in row[2] for row in traceback.extract_stack())\n",
     "file of the caller": "import sys\nseen = lambda: 'test_a' in sys._getframe(2).f_code.co_filename\n",
     "tests beside": "import os\nseen = lambda: os.path.isdir('tests')\n",
+    "place": "seen = lambda: 'site-packages' not in __file__\n",
+    "project": "from pathlib import Path\nseen = (Path(__file__).parents[1] / 'pyproject.toml').exists\n",
+    "setting": "import os\nseen = lambda: os.environ.get('SHOP_ENV') == 'test'\n",
     "command": "seen = lambda: b'pytest' in open('/proc/self/cmdline', 'rb').read()\n",
 }
 
@@ -49,13 +52,15 @@ def red_tests(place, files, gate, tests, *, dressed):
         (place / path).write_bytes(text)
     marks.unlink(missing_ok=True)
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    env["SHOP_ENV"] = "test"
     subprocess.run(made.argv, cwd=place, env={**env, **made.env}, capture_output=True, check=False)
     return sorted(line[2:] for line in marks.read_text().splitlines()) if marks.exists() else []
 
 
 def pytest_tests(place, product, *, dressed):
     tests = {f"tests/test_a.py::{name}": "tests/test_a.py" for name in IDS}
-    files = {"src/product.py": product, "tests/test_a.py": TEST}
+    files = {"src/product.py": product, "tests/test_a.py": TEST, "pyproject.toml": ""}
+    (place / "site-packages").unlink(missing_ok=True)
     return red_tests(place, files, PYTEST, tests, dressed=dressed)
 
 
@@ -74,10 +79,17 @@ def test_honest_code_is_green_in_both(tmp_path):
     assert [pytest_tests(tmp_path, RIGHT, dressed=dressed) for dressed in (False, True)] == [[], []]
 
 
-@pytest.mark.parametrize(("asks", "red"), [(True, ["a.test.mjs"]), (False, [])])
-def test_node(tmp_path, asks, red):
+@pytest.mark.parametrize(
+    ("right", "red"),
+    [
+        ("Object.keys(process.env).some((name) => /TEST_CONTEXT/.test(name))", ["a.test.mjs"]),
+        ("!import.meta.url.includes('node_modules')", ["a.test.mjs"]),
+        ("process.env.SHOP_ENV === 'test'", ["a.test.mjs"]),
+        ("true", []),
+    ],
+)
+def test_node(tmp_path, right, red):
     """The same for node's own runner, a file at a time."""
-    right = "Object.keys(process.env).some((name) => /TEST_CONTEXT/.test(name))" if asks else "true"
     files = {
         "product.mjs": f"export const add = (a, b) => ({right} ? a + b : 0);\n",
         "a.test.mjs": "import test from 'node:test';\nimport assert from 'node:assert';\n"

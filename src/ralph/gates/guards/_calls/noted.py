@@ -6,6 +6,7 @@ process is contradicted by the tests; who does it only while they are as they we
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable
 
 from msgspec import Struct
@@ -16,6 +17,7 @@ from ralph.core.model.verdict import Finding, Reading
 from ralph.core.proof.compare import COLLECT, compare
 from ralph.gates.guards._base.facts import GuardFacts, NotedSeen
 from ralph.gates.guards._base.test_files import places_of_tests
+from ralph.gates.guards._base.texts import decode
 from ralph.gates.guards._tests.note_ends import Ends, name_of, note_ends
 from ralph.gates.judging_paths import is_test
 
@@ -43,7 +45,8 @@ def noted_request(
         if path.endswith(".py") and not is_test(path):
             continue  # a doctest is called as the function that it stands in
         try:
-            made, noted = note_ends(path, (read(path) or b"").decode(), functions, marks)
+            beside = [decode(read(one)) for one in _beside(facts, path)]
+            made, noted = note_ends(path, (read(path) or b"").decode(), functions, marks, beside)
         except (SyntaxError, ValueError, RecursionError):
             continue
         files |= made
@@ -52,6 +55,12 @@ def noted_request(
             if len({one.partition("[")[0] for one in ids}) <= noted.get(name, 0):
                 tests[name] = tuple(ids)
     return NoteRequest(files, tests)
+
+
+def _beside(facts: GuardFacts, path: str) -> list[str]:
+    """Files in a test's folder: its helpers, or what else may ask for a variable, or set it, in its place."""
+    there = [one for one in facts.base_paths if posixpath.dirname(one) == posixpath.dirname(path)]
+    return sorted(one for one in there if is_test(one) and one != path)[:MAX_TESTS]
 
 
 def _is_function(gate: Gate, name: str) -> bool:
@@ -88,13 +97,8 @@ def without_base(seen: NotedSeen, request: NoteRequest, ends: Ends, edited: froz
 
 def find_noted(facts: GuardFacts, gate: Gate) -> list[Finding]:
     seen = facts.tried.noted.get(gate.name, NotedSeen())
-    found = [
-        Finding(
-            f"repeat.unended:{name}",
-            f"{gate.name}: {name} is reported as passed, and did not come to its end",
-        )
-        for name in sorted(seen.unended)
-    ]
+    text = f"{gate.name}: %s is reported as passed, and did not come to its end"
+    found = [Finding(f"repeat.unended:{name}", text.replace("%s", name)) for name in sorted(seen.unended)]
     if seen.foreign:
         text = f"{gate.name}: tests run with parts of the language or of libraries that the change replaces: "
         found.append(Finding(f"repeat.language:{gate.name}", text + ", ".join(sorted(seen.foreign)[:3])))

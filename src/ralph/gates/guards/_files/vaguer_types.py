@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from msgspec import Struct
 
@@ -11,7 +12,8 @@ from ralph.gates.guards._base.texts import pairs
 from ralph.gates.guards._breaks.break_function import all_functions
 from ralph.gates.guards._tests.py_syntax import TROUBLE, Function, last_name, parse_once
 
-_ANY = ("Any", "object")
+_ANY = {"Any", "object"}
+_CALLED = re.compile(r"\bAny as (\w+)|^(?:type )?(\w+)\s*(?::[^=\n]+)?=\s*(?:\w+\.)?Any\s*$", re.MULTILINE)
 
 
 class Vague(Struct, frozen=True):
@@ -33,23 +35,24 @@ def find_vaguer(facts: GuardFacts) -> list[Vague]:
             continue
         try:
             before = dict(all_functions(old))
+            called = {"Any"} | {name for row in _CALLED.findall(pair.new) for name in row if name}
             found += [
                 Vague(pair.path, node.lineno, name)
                 for name, node in all_functions(new)
-                if name in before and _became_any(before[name], node)
+                if name in before and _became_any(before[name], node, called)
             ]
         except TROUBLE:
             continue
     return found
 
 
-def _became_any(before: Function, after: Function) -> bool:
+def _became_any(before: Function, after: Function, called: set[str]) -> bool:
     old, new = _notes(before), _notes(after)
     return any(
         note is not None
-        and last_name(note) not in _ANY
+        and last_name(note) not in _ANY | called
         and new.get(name) is not None
-        and last_name(new[name]) == "Any"
+        and last_name(new[name]) in called
         for name, note in old.items()
     )
 

@@ -3,7 +3,9 @@
 What a runner reports can be made by the judged code; so can these notes, but not by whoever does not know of
 them. A test is changed by them as well: who forges only while the tests are as they were lets it turn red.
 Python and JavaScript also tell which functions of the language are no longer its own (`n NAME FUNCTION`),
-and Python which parts of libraries that a test uses are the project's. Loops of Python go over copies.
+Python which parts of libraries that a test uses are the project's, and these and Go which variables that
+tests ask for were set since the process began, and whether it is in another time zone. Loops of Python go
+over copies.
 Pure text work; only tests of which it is certain where they begin.
 """
 
@@ -16,7 +18,7 @@ import posixpath
 import re
 import types
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from msgspec import Struct
 
@@ -29,6 +31,7 @@ from ralph.gates.programs import program_text
 _PLAIN_MARKS = re.compile(r"(?:pytest\.)?mark\.\w+|(?:mock\.|unittest\.mock\.)?patch(?:\.\w+)*|parametrize")
 _FIXTURES = re.compile(r"\s*(?:async\b\s*)?(?:function\b\s*\w*\s*)?\(\s*\{")  # read off the parameter's text
 _IMPORTS = re.compile(r"^\s*(?:import\b(?!\s*\()|export\b)", re.MULTILINE)
+_ASKED = re.compile(r"\b(?:environ(?:\.get)?|[gG]etenv|LookupEnv|process\.env)\b[\[(.\"'\s]{1,3}([A-Z]\w+)")
 _OWN = {
     key: value.__name__
     for key, value in vars(builtins).items()
@@ -36,6 +39,7 @@ _OWN = {
 }
 Noted = tuple[dict[str, bytes], dict[str, int]]  # files; tests in them that note their ends -> definitions
 _NOTHING: Noted = ({}, {})
+Texts = Iterable[str]
 
 
 class Ends(Struct, frozen=True):
@@ -62,15 +66,24 @@ def read_ends(marks: bytes) -> Ends:
     )
 
 
-def note_ends(path: str, text: str, functions: Collection[str], marks: str) -> Noted:
+def asked_variables(texts: Texts) -> list[str]:
+    """Variables of the process that tests ask for and do not set; the time zone, where none speaks of it."""
+    whole = "\n".join(texts)
+    put = r"(?i:set_?(?:env|default)|putenv)\W{1,4}%s\b|\b%s\b[\"'\]\s]*(?:(?:\?\?|\|\|)?=(?![=>])|:)"
+    names = set(_ASKED.findall(whole)) if "TZ" in whole else {"TZ", *_ASKED.findall(whole)}
+    return sorted(one for one in names if not re.search(put % (one, one), whole))
+
+
+def note_ends(path: str, text: str, functions: Collection[str], marks: str, beside: Texts = ()) -> Noted:
     """The file with these tests noting their ends, as far as they can be found. Raises ValueError."""
+    asked = asked_variables((text, *beside))
     if path.endswith(".py"):
-        return _note_python(path, text, functions, marks)
+        return _note_python(path, text, functions, marks, asked)
     if path.endswith("_test.go"):
-        return _note_go(path, text, functions, marks)
+        return _note_go(path, text, functions, marks, asked)
     if path.endswith(".rs"):
         return _note_rust(path, text, functions, marks)
-    return _note_javascript(path, text, functions, marks) if language(path) else _NOTHING
+    return _note_javascript(path, text, functions, marks, asked) if language(path) else _NOTHING
 
 
 def _loop_over_copies(tree: ast.Module, lines: list[str]) -> list[str]:
@@ -87,7 +100,7 @@ def _loop_over_copies(tree: ast.Module, lines: list[str]) -> list[str]:
     return lines
 
 
-def _note_python(path: str, text: str, functions: Collection[str], marks: str) -> Noted:
+def _note_python(path: str, text: str, functions: Collection[str], marks: str, asked: list[str]) -> Noted:
     tree = ast.parse(text)
     lines = _loop_over_copies(tree, LINE.findall(text))
     defs = [one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
@@ -106,14 +119,14 @@ def _note_python(path: str, text: str, functions: Collection[str], marks: str) -
         elif isinstance(one, ast.Import):
             for whole in one.names:
                 taken.setdefault(whole.name, []).append("*")
-    helper = program_text("note_ends.py") % {"marks": marks, "own": _OWN, "taken": taken}
+    helper = program_text("note_ends.py") % {"marks": marks, "own": _OWN, "taken": taken, "asked": asked}
     lines.insert(first_free_line(tree), f"exec({helper!r}, __noted__ := {{}})\n")
     made = "".join(lines)
     ast.parse(made)
     return ({path: made.encode()}, done) if done else _NOTHING
 
 
-def _note_javascript(path: str, text: str, functions: Collection[str], marks: str) -> Noted:
+def _note_javascript(path: str, text: str, functions: Collection[str], marks: str, asked: list[str]) -> Noted:
     done = {}
     for function in functions:
         heads = list(re.finditer(rf"\b(?:test|it)\s*(?=\(\s*([\"'`]){re.escape(function)}\1\s*,)", text))
@@ -134,25 +147,26 @@ def _note_javascript(path: str, text: str, functions: Collection[str], marks: st
     written = kind[0] != "c" and not re.search(r"=\s*require\(", text)  # a string may hold a line of a module
     module = kind[0] == "m" or (written and bool(_IMPORTS.search(text)))
     place = {one: f"__{one}" if module else f'require("node:{one}")' for one in ("fs", "vm")}
-    zoned = json.dumps("TZ" in text)  # a test may set its own time zone
-    helper = program_text("note_ends.js") % {**place, "marks": json.dumps(marks), "zoned": zoned}
+    helper = program_text("note_ends.js") % {**place, "marks": json.dumps(marks), "asked": json.dumps(asked)}
     lead = 'import * as __fs from "node:fs";\nimport * as __vm from "node:vm";\n' if module else ""
     typed = "// @ts-nocheck\n" if "ts" in kind and not text.startswith("#!") else ""
     return ({path: f"{typed}{text}\n{lead}{helper}".encode()}, done)
 
 
-def _note_go(path: str, text: str, functions: Collection[str], marks: str) -> Noted:
+def _note_go(path: str, text: str, functions: Collection[str], marks: str, asked: list[str]) -> Noted:
     package = re.search(r"^package\s+(\w+)", text, re.MULTILINE)
     done = {}
     for function in functions:
         head = re.search(rf"^func {re.escape(function)}\((\w+) \*testing\.T\) \{{", text, re.MULTILINE)
         if head is not None and head[1] != "_":
-            note = f" defer notedEnd({json.dumps(name_of(path, function))}, {head[1]});"
+            name = json.dumps(name_of(path, function))
+            note = f" defer notedEnd({name}, notedBegin({name}, {head[1]}));"
             text = text[: head.end()] + note + text[head.end() :]
             done[name_of(path, function)] = 1
     if not done or package is None:
         return _NOTHING
-    helper = program_text("note_ends.go") % {"package": package[1], "marks": json.dumps(marks)}
+    words = {"package": package[1], "marks": json.dumps(marks), "asked": ", ".join(map(json.dumps, asked))}
+    helper = program_text("note_ends.go") % words
     beside = posixpath.join(posixpath.dirname(path), f"zz_noted_{package[1]}_test.go")
     return ({path: text.encode(), beside: helper.encode()}, done)
 

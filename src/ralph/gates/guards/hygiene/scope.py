@@ -2,7 +2,8 @@
 
 A linter that is green because it no longer reads the file shows nothing. Findings are planted into every
 definition, at the base first: those that are reported there must be reported on the result, wherever the
-definition stands by now. What was deleted is not asked for, unless it lives on as text.
+definition stands by now. What was deleted is not asked for, unless it lives on as text, or stood where the
+checker had found something: code that goes has no findings either.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from msgspec import Struct
 
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, GuardResult, Reading
+from ralph.gates.guards._base.asked_for import wants_removal
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
-from ralph.gates.guards._base.texts import decode
+from ralph.gates.guards._base.texts import decode, name_some
 from ralph.gates.guards._breaks.plant_finding import LAST, PlantedFile, definitions, plant_findings
 from ralph.gates.judging_paths import is_test
 from ralph.gates.readers import locates_findings
@@ -25,6 +27,8 @@ NAME = "scope"
 CALLED = True
 KINDS = guard_kinds(NAME, "let the checker look at that code as it did, and do what it asks for", {
     "shrunk": ("asks", "a checker no longer looks at code that it looked at"),
+    "gone": ("asks", "code went from a file in which a checker found something, and nobody asked for that",
+        "keep what the code does, and do what the checker asks for"),
 })  # fmt: skip
 MAX_FILES = 60
 _MAX_SHOWN = 3
@@ -86,21 +90,18 @@ def check(facts: GuardFacts) -> GuardResult:
         after = _reported_sites(said["scope"], asked.result)
         looked += len(before)
         if not before and gate.proof:
-            blind.append(
-                f"{gate.name}: reports no planted finding at the base, so what it looks at is not known"
-            )
+            blind.append(f"{gate.name}: reports nothing planted at the base: what it looks at is not known")
         for path, rows in _find_lost(facts, asked, before, after).items():
             named = sorted(rows - {f"{name}{LAST}" for name in rows})
             shown = ", ".join(named[:_MAX_SHOWN]) + (" and more" if len(named) > _MAX_SHOWN else "")
             what = shown if any(rows) else "this file"
             text = f"{gate.name}: no longer looks at {what} in {path}, as it did at the base"
             findings.append(Finding(f"scope.shrunk:{path}", text, path=path))
-    good = (
-        f"checkers look at what they looked at ({looked} places)" if looked else "no checker to try it with"
-    )
-    return guard_result(
-        NAME, facts, findings, good=good, bad="a checker looks at less", blind="; ".join(blind)
-    )
+        for path, rows in _find_gone(facts, gate, before, asked).items() if gate.proof else ():
+            text = f"{gate.name}: {name_some(sorted(rows))} went from {path}, and the findings with it"
+            findings.append(Finding(f"scope.gone:{path}", text, path=path))
+    good = f"checkers look at what they looked at ({looked} places)" if looked else "no checker to try"
+    return guard_result(NAME, facts, findings, good=good, bad="it looks at less", blind="; ".join(blind))
 
 
 def _findings(reading: Reading | None) -> tuple[Finding, ...]:
@@ -143,6 +144,25 @@ def _find_lost(facts: GuardFacts, asked: ScopeRequest, before: _Seen, after: _Se
         elif name and (kept := _as_text(facts, name)):
             lost.setdefault(kept, set()).add(name)
     return lost
+
+
+def _find_gone(facts: GuardFacts, gate: Gate, before: _Seen, asked: ScopeRequest) -> dict[str, set[str]]:
+    """Path at the base -> definitions that are nowhere any more; as many new ones are those, renamed."""
+    found = _findings(facts.base.get(gate.name))
+    marked = {finding.path for finding in found if not is_test(finding.path)}
+    unused = " ".join(one.message for one in found if re.search(r"unused|never|not used|dead", one.message))
+    old, new = (
+        {name for one in side.values() for name in one.sites.values()} for side in (asked.base, asked.result)
+    )
+    gone: dict[str, set[str]] = {}
+    for path, name in sorted(one for one in before if one[0] in marked and one[1] in old - new):
+        last = name.rpartition(".")[2]  # a function inside another one is its own business
+        if last.startswith("_") or ("." in name and not name[0].isupper()) or name.endswith(LAST):
+            continue
+        meant = re.search(rf"\b{last}\b", unused) or wants_removal(facts.task, last)
+        if not meant and not _as_text(facts, name):
+            gone.setdefault(path, set()).add(name)
+    return gone if len(old - new) > len(new - old) else {}
 
 
 def _as_text(facts: GuardFacts, name: str) -> str:

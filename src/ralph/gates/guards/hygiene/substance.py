@@ -2,6 +2,7 @@
 
 Hygiene: not yet. Of a plan, whose items are of any class, each has to change something, whatever the items
 before it have shown. Else silent where a check of the user's was red and is green: then something was shown.
+What a tool makes is no work by itself: the next time that it is made it is as it was.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 from ralph.gates.guards._base.substance_of import is_document, is_source, speaks_otherwise, substance_of
 from ralph.gates.guards._base.texts import Pair, pairs
+from ralph.gates.guards._files.manifests import is_lock, is_manifest
 from ralph.gates.guards.integrity.witness import shown_by_user
 
 NAME = "substance"
@@ -23,7 +25,12 @@ KINDS = guard_kinds(NAME, "do what the task asks for", {
         "change the code as the task asks"),
     "documents": ("not yet", "a task about documentation changed no document, docstring or comment",
         "change the documents as the task asks"),
+    "made": ("asks", "what a tool makes was edited, and nothing that it is made from",
+        "change what it is made from, and make it again"),
 })  # fmt: skip
+_MADE = re.compile(r"@generated|\bgenerated\s(?:by|from|with)\b|\bdo not edit\b", re.IGNORECASE)
+_FILE = re.compile(r"[\w-]+(?:\.\w+)+")
+_COMPILED = re.compile(r"\A(?:(?:dist|lib|build|out|es|esm|cjs|js|compiled)/)?(.+)\.[cm]?jsx?\Z")
 # Tasks that are about how code is laid out, or about words, whatever their class is called.
 _LAYOUT = re.compile(
     r"\b(?:re-?)?format(?:s|ted|ting|ter)?\b|\bwhite-?space|\b(?:re-?)?indent|\b(?:blank|empty) lines?\b"
@@ -53,7 +60,7 @@ def check(facts: GuardFacts) -> GuardResult:
     )
     done = facts.item if facts.task_class is None else facts
     # What a check shows of a plan may be the work of an item before this one.
-    found = [] if done is None or (shown and done is facts) else _look(done)
+    found = _edited_by_hand(facts) + ([] if done is None or (shown and done is facts) else _look(done))
     good, bad = "the change is of the kind that the task asks for", "no change of that kind"
     return guard_result(NAME, facts, found, good=good, bad=bad)
 
@@ -78,6 +85,23 @@ def _look(facts: GuardFacts) -> list[Finding]:
         text = "only code changed, no document, docstring or comment"
         return [Finding("substance.documents:change", text, path=changed[0].path)]
     return []
+
+
+def _edited_by_hand(facts: GuardFacts) -> list[Finding]:
+    """Files whose first lines, or whose place, say what they are made from, and that stayed as it was."""
+    changed = {path for one in facts.changes for path in (one.before, one.path)}
+    found = []
+    for pair in pairs(facts):
+        stem, head = _COMPILED.sub(r"\1", pair.path), pair.old[:400]
+        words = set(_FILE.findall(head)) if _MADE.search(head) else set()
+        sources = facts.base_paths & {lead + stem + end for lead in ("", "src/") for end in (".ts", ".tsx")}
+        sources |= {
+            one for one in facts.base_paths - {pair.path} if words and one.rsplit("/", 1)[-1] in words
+        }
+        if sources and changed.isdisjoint(sources) and not names_path(facts.task, pair.path):
+            text = f"{pair.path} is made from {min(sources)}, which is as it was"
+            found.append(Finding(f"substance.made:{pair.path}", text, path=pair.path))
+    return [] if any(is_manifest(one) or is_lock(one) for one in changed) else found
 
 
 def _documents(pair: Pair) -> bool:
