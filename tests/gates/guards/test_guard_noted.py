@@ -348,6 +348,7 @@ def test_comments_mean_nothing(path, text, count):
         ("import decimal; decimal.getcontext().prec = 1", "decimal.getcontext"),
         ("import os; os.environ['TZ'] = 'Etc/GMT-2'", "os.environ TZ"),
         ("import os; os.environ['QUICK'] = '1'", "os.environ QUICK"),
+        ("import os\ndef late(): os.environ['QUICK'] = '1'", ""),
         ("import os; os.environ['OWN'] = os.environ['OTHER'] = '1'", ""),
         ("import locale; locale.setlocale(locale.LC_ALL, 'C.UTF-8')", ""),  # as `''` gives it, on a server
     ],
@@ -356,7 +357,10 @@ def test_a_replaced_function_of_python_shows_and_a_test_s_own_patch_does_not(tmp
     """What stands otherwise when the test begins was put there by what it loads, and is told by its name."""
     (tmp_path / "product.py").write_text(product)
     patch = "monkeypatch.setattr('builtins.input', len); monkeypatch.setenv('OWN', '1'); getenv('QUICK')"
-    text = f"import product, statistics\nfrom os import getenv\n\ndef test_x(monkeypatch):\n    {patch}\n"
+    text = "def test_before():\n    getattr(product, 'late', int)()\n\n"  # that of another test
+    text = (
+        f"import product, statistics\nfrom os import getenv\n{text}\ndef test_x(monkeypatch):\n    {patch}\n"
+    )
     argv = (sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:asyncio", "test_a.py")
     ends, _, said = ends_of(tmp_path, "test_a.py", text, ("test_x",), argv)
     assert {function for _, function in ends.foreign} == ({found} if found else set()), said

@@ -121,7 +121,7 @@ def _note_python(path: str, text: str, functions: Collection[str], marks: str, a
                 taken.setdefault(whole.name, []).append("*")
     helper = program_text("note_ends.py") % {"marks": marks, "own": _OWN, "taken": taken, "asked": asked}
     lines.insert(first_free_line(tree), f"exec({helper!r}, __noted__ := {{}})\n")
-    made = "".join(lines)
+    made = "".join(lines) + "\n__noted__['loaded']()\n"
     ast.parse(made)
     return ({path: made.encode()}, done) if done else _NOTHING
 
