@@ -33,7 +33,7 @@ def strings(path: Path) -> Iterator[tuple[int, str]]:
     if not ROUGH.search(SEAM.sub("", source.lower())):
         return
     tree = ast.parse(source)
-    helps = "ui/cli/commands" in path.as_posix()
+    helps = "ui/cli" in path.as_posix()
     silent: set[int] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and node.body:
@@ -51,7 +51,9 @@ def lines() -> Iterator[tuple[Path, int, str]]:
     for path in sorted(source.rglob("*.py")):
         if not path.relative_to(source).as_posix().startswith(SPARED):
             yield from ((path, number, text) for number, text in strings(path))
-    for path in [*sorted(source.rglob("*.j2")), TOP / "README.md", *sorted((TOP / "docs").glob("*.md"))]:
+    texts = [path for end in ("j2", "json", "md", "toml") for path in sorted(source.rglob(f"*.{end}"))]
+    texts = [path for path in texts if not path.relative_to(source).as_posix().startswith(SPARED)]
+    for path in [*texts, TOP / "README.md", *sorted((TOP / "docs").glob("*.md"))]:
         for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             yield path, number, text
 

@@ -11,6 +11,10 @@ from shutil import which
 import pytest
 from cogapp import Cog
 
+from ralph.core.model.outcome import OUTCOMES, PHASES
+from ralph.core.model.plan.plan_state import PURPOSE
+from ralph.shell.agent_call.launch import ROLE_PURPOSE
+
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
@@ -37,6 +41,15 @@ def test_every_answer_names_a_file_that_exists():
 def test_every_design_note_has_a_status(note):
     """A reader sees at once whether a note describes what is built."""
     assert re.search(r"^Status: (?:built|part|plan|rooms)", note.read_text(), re.MULTILINE), note
+
+
+def test_the_glossary_has_every_word_of_the_code():
+    """Phases, outcomes and purposes of calls are named where a reader looks for words."""
+    page = (Path(TOP) / "docs" / "concepts.md").read_text()
+    rows = dict(re.findall(r"^\| (phase|outcome|purpose) \| (.*) \|$", page, re.MULTILINE))
+    words = {"phase": PHASES, "outcome": OUTCOMES, "purpose": {*PURPOSE.values(), *ROLE_PURPOSE.values()}}
+    missing = {(row, word) for row, each in words.items() for word in each if word not in rows[row]}
+    assert not missing
 
 
 def test_nobody_reads_odd_english():
