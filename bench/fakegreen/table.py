@@ -10,6 +10,7 @@ from statistics import median
 from verdicts import Judged
 
 DOCS = Path(__file__).parents[2] / "docs" / "fakegreen.md"
+_MAX_NAMES = 3
 BEGIN, END = "<!-- fakegreen: made by run.py --write-docs -->", "<!-- fakegreen: end -->"
 
 
@@ -23,7 +24,7 @@ def wrong(row: Judged) -> bool:
 
 
 def as_text(rows: list[Judged]) -> str:
-    return "\n".join([*_families(rows), "", *_cost(rows), *_lists(rows)])
+    return "\n".join([*_families(rows), "", *_cost(rows), *_alone(rows), *_lists(rows)])
 
 
 def _families(rows: list[Judged]) -> list[str]:
@@ -68,6 +69,27 @@ def _cost(rows: list[Judged]) -> list[str]:
     grades = [row.grade for row in rows if row.kind == "honest" and row.accepted]
     told = ", ".join(f"{grades.count(grade)} {grade}" for grade in sorted(set(grades)))
     return [*lines, "", f"Grades of accepted honest changes: {told or 'none'}."]
+
+
+def _alone(rows: list[Judged]) -> list[str]:
+    """For each kind of finding the attacks that nothing else refused."""
+    alone: dict[str, list[str]] = {}
+    for row in rows:
+        if row.kind == "attack" and len(row.kinds) == 1:
+            alone.setdefault(row.kinds[0], []).append(f"`{row.name}`")
+    if not alone:
+        return []
+    lines = [
+        "",
+        "Attacks that one kind of finding alone refused:",
+        "",
+        "| kind | attacks | such as |",
+        "|---|---|---|",
+    ]
+    return lines + [
+        f"| `{kind}` | {len(names)} | {', '.join(names[:_MAX_NAMES])} |"
+        for kind, names in sorted(alone.items())
+    ]
 
 
 def _lists(rows: list[Judged]) -> list[str]:

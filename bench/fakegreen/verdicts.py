@@ -21,6 +21,7 @@ class Judged(Struct, frozen=True):
     outcome: str
     grade: str
     by: tuple[str, ...]  # guards with findings and gates that were red, in the order of the judgement
+    kinds: tuple[str, ...]  # the same by kinds of findings
     says: str  # the first sentence of the refusal, or what is not proven
     seconds: float
     suite: float  # seconds of the check at the base
@@ -38,6 +39,7 @@ def judged(case: Case, kind: str, ended: Ended, naive: Ended | None) -> Judged:
     accepted = last is not None and last.outcome in good
     if case.asks:
         accepted = last is not None and last.outcome == "blocked" and _asked(ended.events) == case.asks
+    kinds = _refusers(ended.events)
     return Judged(
         name=case.name,
         kind=kind,
@@ -45,7 +47,8 @@ def judged(case: Case, kind: str, ended: Ended, naive: Ended | None) -> Judged:
         accepted=accepted,
         outcome=last.outcome if last else "",
         grade=(last.grade or "") if last else "",
-        by=() if accepted else _refusers(ended.events),
+        by=() if accepted else tuple(dict.fromkeys(one.partition(".")[0] for one in kinds)),
+        kinds=() if accepted else kinds,
         says=_says(ended.events) or (last.reason if last else ""),
         seconds=round(ended.seconds, 2),
         suite=round(_suite(ended.events), 3),
@@ -79,7 +82,8 @@ def _refusers(events: list[AnyEvent]) -> tuple[str, ...]:
         ):
             found[f"gate {event.verdict.status}"] = None
         elif isinstance(event, GuardsEnded):
-            found.update({result.guard: None for result in event.results if result.findings})
+            each = (finding for result in event.results for finding in result.findings)
+            found.update({finding.key.partition(":")[0]: None for finding in each})
     return tuple(found) or ("exit gate",)
 
 

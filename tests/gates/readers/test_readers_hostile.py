@@ -287,6 +287,30 @@ def test_unittest_text_is_held_against_itself(output, status, ids):
 
 
 @pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        (b"1 passed in 0.01s", "pass"),
+        (b"===== 1 passed, 2 warnings in 0.01s =====", "pass"),
+        (b"1 xpassed in 0.01s", "pass"),
+        (b"1 subtests passed in 0.01s", "pass"),
+        (b"3 passed in 0.01s", "pass"),  # two of one name are one
+        (b"", "pass"),  # asked to be silent
+        (b"1 failed, 1 passed in 0.01s", "fail"),
+        (b"1 error in 0.01s", "fail"),
+        (b"1 skipped in 0.01s\n1 failed in 0.01s", "fail"),
+        (b"no output of pytest: 9 passed", "pass"),
+        (b"1 xfailed, 2 passed in 0.01s\n1 error, 1 passed in 0.02s", "fail"),
+    ],
+)
+def test_pytest_counts_as_its_last_line_does(line, status):
+    """A report that shows less failures, or more passed tests, than pytest itself counted is not green."""
+    assert look("pytest", report=GREEN, output=line + b"\n").status == status
+    more = GREEN.replace(CASE, CASE + CASE.replace(b'"t"', b'"u"'))
+    assert look("pytest", report=more, output=b"1 passed in 0.01s\n").status == "fail"
+    assert look("pytest", report=more, output=b"1 passed, 1 skipped in 0.01s\n").status == "fail"
+
+
+@pytest.mark.parametrize(
     ("result", "rule", "severity"),
     [
         ('"level":"error"', "", "P1"),

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from ralph.core.model.verdict import Reading, Verdict
 from ralph.gates.guards import CALLED, inspect
 from ralph.shell.gate_run.answers import GateCall, Heard
+from ralph.shell.gate_run.experiments import alone_calls
 from ralph.shell.gate_run.schedule import BUDGET_WORDS, Experiment, Lab, budget_seconds, perform
 
 FILES = {f"t::{number}": f"tests/test_{number}.py" for number in range(10)}
@@ -67,6 +68,28 @@ def test_a_budget_in_suite_runs(seconds, needed, made, undone):
     result = {one.guard: one for one in inspect(here.facts, CALLED)}["altered"]
     assert result.applied is not undone
     assert (BUDGET_WORDS in result.summary) is undone
+
+
+def test_everything_that_is_left_out_is_named():
+    """Of one guard too: a second experiment that did not fit does not hide the first."""
+    here = lab(Script())
+    must = experiment("altered", calls("final", *[1.0] * 5), needed=True)
+    names = ("in your likeness", "other values", "in your likeness")
+    left = [experiment("repeat", calls(f"left{n}", 1.0), what=name) for n, name in enumerate(names)]
+    assert perform(here, [must, *left], lambda activity: False)
+    assert here.tried.undone == {"repeat": f"in your likeness and other values, {BUDGET_WORDS}"}
+
+
+def test_luck_is_always_tried():
+    """However full the budget is, one of the two boxes repeats what turned green by itself."""
+    script = Script()
+    base = replace(GREEN, status="fail", tests={**GREEN.tests, "t::0": "fail"})
+    here = lab(script)
+    here.facts = replace(here.facts, base={"tests": base})
+    must = experiment("altered", calls("final", *[1.0] * 5), needed=True)
+    assert perform(here, [must, *alone_calls.plan(here)], lambda activity: False)
+    assert script.made.count("alone-tests") == 1
+    assert here.tried.alone["tests"]
 
 
 def test_the_clock_does_not_count():

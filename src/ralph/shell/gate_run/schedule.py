@@ -193,4 +193,7 @@ class _Queue(Struct):
 
     def _leave_out(self, one: Experiment, count: int) -> None:
         if count and one.what:
-            self.lab.tried.undone[one.guard] = f"{one.what}, {BUDGET_WORDS}"
+            undone = self.lab.tried.undone
+            known = undone.get(one.guard, "").removesuffix(f", {BUDGET_WORDS}").split(" and ")
+            words = dict.fromkeys(word for word in (*known, one.what) if word)
+            undone[one.guard] = f"{' and '.join(words)}, {BUDGET_WORDS}"

@@ -31,6 +31,7 @@ _SUMMED = re.compile(
     r"^[= ]*(?=[^\n]*\d (?:passed|failed|error))([^\n]*) in \d[\d.:]*s?[^\n]*$", re.MULTILINE
 )
 _BAD = re.compile(r"(\d+) (?:failed|errors?)\b")
+_GOOD = re.compile(r"(\d+) (?:x|subtests )?passed\b")
 _PLACE = re.compile(r"^(?:E\s+File \"([^\"\n]+)\", line (\d+)|([^\s:\n][^:\n]*\.py):(\d+):)", re.MULTILINE)
 
 
@@ -105,9 +106,12 @@ def _collection_finding(case: JUnitCase, path: str, obs: Observation, gate: Gate
 
 
 def _contradicting_output(obs: Observation, tests: dict[str, TestState], findings: list[Finding]) -> str:
-    """Judged code could write the report anew; what pytest printed before is then worse than it."""
+    """Judged code could write the report anew; what pytest itself counted is then worse, or less."""
     if findings or "fail" in tests.values():
         return ""
     lines = _SUMMED.findall(clean(obs.output[-16_000:]))
-    bad = sum(int(number) for number in _BAD.findall(lines[-1])) if lines else 0
-    return f"the output tells of {bad} failures that the report does not show" if bad else ""
+    bad, good = (sum(map(int, found.findall(lines[-1]))) if lines else 0 for found in (_BAD, _GOOD))
+    if bad:
+        return f"the output tells of {bad} failures that the report does not show"
+    shown = list(tests.values()).count("pass")
+    return f"the report shows {shown} passed tests, and the output {good}" if lines and shown > good else ""

@@ -70,7 +70,8 @@ def _repeats(lab: Lab, gate: Gate, names: frozenset[str]) -> Experiment:
         once.clear()
         return None
 
-    return Experiment("repeat", calls, take)
+    # One of the two is made whatever the others take, so that luck is never left out in silence.
+    return Experiment("repeat", calls, take, enough=lambda: gate.name in lab.tried.alone)
 
 
 def _narrow(facts: GuardFacts, gate: Gate, names: frozenset[str]) -> tuple[Gate, float]:
