@@ -28,6 +28,8 @@ MAX_FIELDS = 25
 # What is known of a tool is its row in core/toolchains; so few modules need to name one.
 MAX_NAMING = 15
 TOOLS = ("pytest", "jest", "vitest", "cargo")
+# Loops with and without a plan differ behind one seam (`mode_of` of core/decide/after_judging).
+MAX_ASKING_FOR_PLAN = 16
 # One file is one plug-in here.
 PLUGINS = ("agents", "gates/readers/tests", "gates/readers/findings")
 # Who puts parts together imports many of them: the performer of actions, and tables of plug-ins.
@@ -228,6 +230,19 @@ def scattered_tools(known: dict[str, Module]) -> Iterator[str]:
             yield f"{tool} is named in {len(naming)} modules, at most {MAX_NAMING}: {', '.join(naming)}"
 
 
+def second_seams(known: dict[str, Module]) -> Iterator[str]:
+    """Places outside the seam that ask whether a loop has a plan."""
+    asking = [
+        f"{module.path}:{node.lineno}"
+        for module in known.values()
+        for node in all_nodes(module.tree)
+        if isinstance(node, ast.Attribute) and node.attr == "has_plan"
+    ]
+    if len(asking) > MAX_ASKING_FOR_PLAN:
+        places = ", ".join(asking)
+        yield f"has_plan is asked {len(asking)} times, at most {MAX_ASKING_FOR_PLAN}: {places}"
+
+
 def direct_clocks(known: dict[str, Module]) -> Iterator[str]:
     """Reads of the time, and waits, that do not go through the one clock."""
     for module in known.values():
@@ -314,6 +329,7 @@ def broken_rules(known: dict[str, Module]) -> list[str]:
         *wide_structs(known),
         *participles(known, methods=True),
         *scattered_tools(known),
+        *second_seams(known),
         *direct_clocks(known),
         *real_clocks(known),
         *imported_tests(),
