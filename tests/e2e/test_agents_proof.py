@@ -139,6 +139,25 @@ def test_flaky_at_the_base_does_not_block(place, tmp_path):
     place.expect(done, "verified", 0, 1, grade="B", says="flaky on the base too, so forgiven here")
 
 
+def test_flaky_at_the_base_does_not_block_what_changes_tests(green, tmp_path):
+    """Nor where it is red when the base's tests judge the new source: nobody is asked about it."""
+    flaky = COUNTING.format(path=str(tmp_path / "count"), red=(3, 5, 7, 9)).replace(
+        "        with open",
+        "        if os.path.exists('test_power.py'):\n            return\n        with open",
+        1,
+    )
+    green.commit(
+        "a flaky test", test_flaky__py=flaky.replace("import unittest", "import os\nimport unittest", 1)
+    )
+    words = files(
+        calc__py=fixed_calc() + POWER, test_power__py=one_test("self.assertEqual(calc.power(2, 5), 32)")
+    )
+    check = "python3 -m unittest"
+    done = green.loop(agent("writes_files", words), "--sandbox", "none", task=FEATURE, check=check)
+    green.expect(done, "verified", 0, 1, grade="B")
+    assert len((tmp_path / "count").read_text()) >= 5, "the base was not asked again"
+
+
 SIGNS = {"sub": "-", "add": "+", "mul": "*"}
 
 

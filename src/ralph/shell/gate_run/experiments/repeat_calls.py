@@ -184,11 +184,16 @@ class _Repeats(Struct):
 
 def forgive_base_flakes(lab: Lab, attend: Attention) -> None:
     """Takes out what failed once beside a green final verdict, where the base shows the same."""
-    facts = lab.facts
+    facts, tried = lab.facts, lab.tried
     for gate in facts.gates:
         base, final = facts.base.get(gate.name), facts.final.get(gate.name)
-        if final is not None and final.status == "pass" and gate.name in lab.tried.repeats:
-            lab.tried.repeats[gate.name] = tuple(
-                lab.judge.flakes.forgive(gate, reading, facts.tree, base, attend)
-                for reading in lab.tried.repeats[gate.name]
-            )
+        if final is None or final.status != "pass":
+            continue
+
+        def forgive(reading: Reading, gate: Gate = gate, base: Reading | None = base) -> Reading:
+            return lab.judge.flakes.forgive(gate, reading, facts.tree, base, attend)
+
+        if gate.name in tried.repeats:
+            tried.repeats[gate.name] = tuple(map(forgive, tried.repeats[gate.name]))
+        if tried.overlay and gate.name in tried.overlay:
+            tried.overlay[gate.name] = forgive(tried.overlay[gate.name])
