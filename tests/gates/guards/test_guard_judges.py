@@ -1,5 +1,6 @@
 """What judges is found by who read it at the base; what cannot be told is named, and nobody is accused."""
 
+import pytest
 from guardkit import PYTEST, facts_of
 from msgspec.structs import replace
 
@@ -152,6 +153,33 @@ def test_values_written_as_code_are_product_where_nothing_else_is_tried():
     files["shop.py"] = "def total(x):\n    return 0\n"
     facts = facts_of(files, files | {"limits.py": "MOST = 2\n"}, base={"tests": beside}, gates=(PYTEST,))
     assert watched_judges(facts).known == {"limits.py"}
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "judges"),
+    [
+        ("shop/wanted.py", "SUMS = [1]\n", True),
+        ("shop/wanted.js", "export default { one: 1 };\n", True),
+        ("shop/wanted.js", "module.exports = {\n  one: 1,\n};\n", True),
+        ("shop/wanted.go", "package shop\nvar Wanted = []int{1}\n", True),
+        ("shop/__init__.py", '"""A shop."""\n', False),
+        ("shop/__init__.py", '"""A shop."""\n\n__version__ = "1.0"\n', False),
+        ("shop/names.py", "from shop.prices import total\n", False),
+        ("shop/names.py", "", False),
+        ("shop/names.py", "# once = 1\n", False),
+        ("shop/index.js", "export { total } from './prices.js';\nexport const version = '1';\n", False),
+        ("src/lib.rs", "pub mod prices;\npub const MOST: u32 = 3;\n", False),
+    ],
+)
+def test_only_values_are_expected_values(path, text, judges):
+    """A file that offers what others hold, or says nothing yet, is the product, whoever alone reads it."""
+    files = FILES | {path: text}
+    by = BY | {path: ("tests/test_a.py",)}
+    base = Reading("fail", "", tests={ID: "fail"}, files={ID: "tests/test_a.py"})
+    base = replace(base, reads=FileReads(opened=tuple(files), by=by, roots=(".",)))
+    after = files | {path: f"{text}from shop.near import near\n"}
+    facts = facts_of(files, after, base={"tests": base}, gates=(PYTEST,))
+    assert (path in watched_judges(facts).known) is judges
 
 
 def test_expected_values_that_are_read_no_more_are_asked_about():

@@ -27,6 +27,12 @@ CASES = {
         FILES,
         {},
     ),
+    "what a build makes, and the work swept in": (
+        ("out/page.txt",),
+        RAN,
+        {**FILES, "out/page.txt": "1\n"},
+        {},
+    ),
     "nothing": ((), RAN, FILES, {}),
 }
 

@@ -2,7 +2,7 @@
 
 What a check writes over is not what was judged. The stamps of all tracked files are compared after each call
 (`shell.gate_run.watch_call`), so a file that is put back afterwards shows too. What the base's own calls
-wrote is the project's habit and says nothing.
+wrote is the project's habit and says nothing; no more do new files that judge nothing.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ def _find_written(facts: GuardFacts, gate: Gate) -> list[Finding]:
         if path in habit:
             continue
         judges = is_test(path) or is_config(path) or path in gate.own_files
+        if path not in facts.base_paths and not judges:
+            continue  # what a build makes, swept in by the work: nothing of the base was written over
         text = f"{gate.name}: {path} was written while the check was running, and was not at the base"
         # Formatters, and tools that fill in snapshots, write over what the work itself brought. What they
         # left alone at the base, they leave alone.

@@ -41,6 +41,9 @@ _MAX_TEXT, _MAX_ALL = 200_000, 4_000_000
 _DEFINED = re.compile(
     r"\b(?:def|fn|function\*?|func(?:\s*\([^)\n]*\))?)\s+(\w+)|\b(?:const|let|var)\s+(\w+)\s*=\s*(?:async\s*)?(?:\(|function)"
 )
+_VALUES = re.compile(r"^[^#/*\n]*[^=!<>\n]=[^=>]|^\s*export\s+default\b|^\s*\w+:\s*\S", re.MULTILINE)
+# What such a file holds is what its folder offers; a value there is the product's (`__version__`).
+_DOOR = re.compile(r"(?:^|/)(?:__init__\.pyi?|(?:index|main)\.[cm]?[jt]sx?|(?:mod|lib|main)\.rs|doc\.go)\Z")
 _CLASS = re.compile(r"^\s*(?:export\s+)?(?:default\s+)?class\s", re.MULTILINE)
 _FAILED_AT = re.compile(
     r"(?P<py>[\w./-]+\.py):\d+: (?:AssertionError|Failed)\b"  # pytest
@@ -218,7 +221,7 @@ class _Look:
         if path.endswith(".rs") and self._is_dev_crate(path):
             return "judge"
         text = decode(self.facts.read_base(path))
-        if self._may_fail(readers) and not _functions(text) and not _CLASS.search(text):
+        if self._may_fail(readers) and not _DOOR.search(path) and _holds_values(text):
             # values, written as code; where nothing else is tried, they are the product
             return "judge" if any(self._uses_product(one, besides=path) for one in readers) else ""
         only_tests = bool(readers) or self._only_tests_import(path)
@@ -340,6 +343,10 @@ class _Look:
                 if "path" in line and re.search(rf"[\"'/]{re.escape(name)}[\"'/]", line):
                     uses.add("dev-dependencies" in section)
         return uses == {True}
+
+
+def _holds_values(text: str) -> bool:
+    return bool(_VALUES.search(text)) and not _functions(text) and not _CLASS.search(text)
 
 
 def _functions(text: str) -> set[str]:
