@@ -52,9 +52,7 @@ def _javascript(read: str, called: dict[str, str], nonce: str, *, module: bool) 
     """Canaries for a file of JavaScript or TypeScript; `module`: one that uses `import`."""
     row = _row(read)
     own = f"_{nonce}"
-    needed = {"assert": "node:assert", "crypto": "node:crypto"} | (
-        {"run": row.imports} if row.imports else {}
-    )
+    needed = {"assert": "assert", "crypto": "crypto"} | ({"run": row.imports} if row.imports else {})
     how = "import * as {name} from {place};" if module else "const {name} = require({place});"
     head = "\n".join(
         how.format(name=f"{own}_{name}", place=json.dumps(place)) for name, place in needed.items()

@@ -223,11 +223,27 @@ def _count(argv: tuple[str, ...], name: str) -> int:
 def insert(runner: KnownRunner, argv: tuple[str, ...], added: tuple[str, ...]) -> tuple[str, ...]:
     """The command with the reporter where it takes effect: last, so that it wins, but before `--`."""
     row = toolchains().runners[runner.name].row
+    argv = (*argv[: runner.at], *without_options(argv[runner.at :], row.instead))
     if row.stream or row.collect:
         return (*keep_stream(insert_before_end(argv, added[1:], runner.at), added[0]),)
     if row.place == "start":  # what follows may be files, or arguments of the tests
         return (*argv[: runner.at], *added, *argv[runner.at :])
     return insert_before_end(argv, added, runner.at)
+
+
+def without_options(words: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...]:
+    """Without these options and their values: `--reporter spec`, `--reporter=spec`."""
+    end = words.index("--") if "--" in words else len(words)
+    left: list[str] = []
+    at = 0
+    while at < end:
+        if words[at] in names:
+            at += 2
+            continue
+        if not words[at].startswith(tuple(f"{name}=" for name in names)):
+            left.append(words[at])
+        at += 1
+    return (*left, *words[end:])
 
 
 def insert_before_end(argv: tuple[str, ...], added: tuple[str, ...], at: int = 0) -> tuple[str, ...]:

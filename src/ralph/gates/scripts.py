@@ -169,6 +169,11 @@ def _in_text(text: str, cwd: str, content: _Content, frame: str, depth: int) -> 
         told = f"{parts[at].text.strip()} {shlex.join(seen.argv[len(words) :])}".strip()
     elif whole or not needs_shell(parts[at].text.strip()):
         told = shlex.join(seen.argv)
+    elif (left := _without_replaced(parts[at].text, seen.name)) is not None:
+        known = tuple(_words(left))
+        if seen.argv[: len(known)] != known:
+            return None
+        told = f"{left.strip()} {shlex.join(seen.argv[len(known) :])}".strip()
     else:
         return None  # arguments in the midst of it, among words that the shell has yet to fill in
     if _is_stream(seen.name) and not whole:
@@ -185,6 +190,14 @@ def _in_text(text: str, cwd: str, content: _Content, frame: str, depth: int) -> 
     if _is_stream(seen.name) and not whole:
         made = f'( {made} ); code=$?; cat "{{report}}"; exit $code'
     return SeenCommand(seen.name, ("/bin/sh", "-c", f"{lead}{made}"), decides)
+
+
+def _without_replaced(text: str, name: str) -> str | None:
+    """The text of a command less the options that the reporter takes the place of; None = it has none."""
+    known = runner_of(name)
+    names = "|".join(map(re.escape, known.row.instead)) if known else ""
+    left = re.sub(rf"\s(?:{names})(?:=|\s+)[\w@./-]+(?=\s|\Z)", "", text) if names else text
+    return None if left == text else left
 
 
 def _lead(cwd: str) -> str:

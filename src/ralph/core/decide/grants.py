@@ -14,6 +14,7 @@ from ralph.core.model.events import ResumeAsked
 from ralph.core.model.loop import Loop
 from ralph.core.model.order import Order
 from ralph.core.model.verdict import Finding
+from ralph.core.text.waiver_name import waiver_name
 
 replace = msgspec.structs.replace
 MAX_NAMED = 3
@@ -86,7 +87,7 @@ def open_waivers(loop: Loop) -> tuple[OpenWaiver, ...]:
         subject = finding.key.partition(":")[2]
         if not any(subject == known or subject.startswith(f"{known}::") for known in found if known):
             found = {name: one for name, one in found.items() if not name.startswith(f"{subject}::")}
-            found[subject] = OpenWaiver(finding.key, finding.message)
+            found[subject] = OpenWaiver(waiver_name(finding.key), finding.message)
     return tuple(found.values())
 
 

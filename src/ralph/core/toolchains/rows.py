@@ -91,6 +91,9 @@ class RunnerRow(_Row, frozen=True):
     only: dict[str, str] = {}  # option -> the only value that it may have
     ends: tuple[str, ...] = ("--",)  # what stands behind one of these belongs to somebody else
     report: tuple[str, ...] = ()  # arguments that make it tell, {report} for the path
+    instead: tuple[
+        str, ...
+    ] = ()  # options with a value that the report replaces: told twice, some runners refuse
     told: dict[str, tuple[str, ...]] = {}  # ... one of them -> options that do the same
     reporter: Literal["", "node"] = ""  # worked out by a function of `runners` instead
     place: Literal["end", "start"] = "end"

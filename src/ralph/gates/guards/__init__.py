@@ -14,6 +14,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from ralph.core.model.verdict import Finding, GuardResult
+from ralph.core.text.waiver_name import waiver_name
 from ralph.gates.guards._base.facts import (
     Asked,
     BreakSeen,
@@ -154,27 +155,32 @@ def _reason(finding: Finding, waivers: dict[str, str], apart: frozenset[str] = f
 
     `apart`: kinds that only their own name settles, because nobody has seen them yet.
     """
+    spoken = {waiver_name(name): reason for name, reason in waivers.items()}
     for name in (finding.key, kind_of(finding)):
-        if name in waivers:
-            return waivers[name]
+        if (name := waiver_name(name)) in spoken:
+            return spoken[name]
     if not finding.asks or kind_of(finding) not in about_tests() - apart:
         return None
-    subject = _subject(finding.key)
+    subject = _subject(waiver_name(finding.key))
     return next(
         (
             reason
-            for key, reason in waivers.items()
-            if key.partition(":")[0] in about_tests() and _covers(_subject(key), subject)
+            for key, reason in spoken.items()
+            if key.partition(":")[0] in about_tests()
+            and (_covers(_subject(key), subject) or _subject(key) == finding.path != "")
         ),
         None,
     )
 
 
 def _covers(waived: str, subject: str) -> bool:
-    return bool(waived) and (subject == waived or subject.startswith(f"{waived}::"))
+    return bool(waived) and (subject == waived or subject.startswith((f"{waived}::", f"{waived} > ")))
 
 
 def _subject(key: str) -> str:
     """The test that a key is about, as all guards would write it: without class dots and parameters."""
-    path, colons, name = key.partition(":")[2].partition("[")[0].partition("::")
+    rest = key.partition(":")[2]
+    if "::" not in rest:
+        return rest  # titles of JavaScript: brackets and dots are words in them
+    path, colons, name = rest.partition("[")[0].partition("::")
     return path + colons + name.replace(".", "::")

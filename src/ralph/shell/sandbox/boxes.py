@@ -31,6 +31,7 @@ from ralph.shell.sandbox import bubblewrap, hidden_files, tools
 from ralph.shell.sandbox.bubblewrap import Box, Frame, SharedMount
 from ralph.shell.sandbox.own_copy import CopyPlace, Places
 from ralph.shell.sandbox.own_env import gate_env
+from ralph.shell.sandbox.packages import package_folders, toolchain_folders
 from ralph.shell.sandbox.site import Site
 
 AGENT_AT = "/run/agent"  # where an agent that lives in the user's repository stands
@@ -111,7 +112,7 @@ def agent_spec(
         tmp_dir=_make_folder(folder, "tmp"),
         write=tuple(os.path.realpath(path) for path in (*order.box.allow_write, *write)),
         own=own.own,
-        read=_programs((*_on_path(site, site.path), *read), own),
+        read=_programs((*_on_path(site, site.path), *toolchain_folders(site.env, site.home), *read), own),
         shares=shares,
         stage=_make_folder(folder, "overlay") if shares else None,
         hide=(site.state.root, site.config_dir, *_hidden_paths(site, (argv[0], *read))),
@@ -205,6 +206,7 @@ def dress_place(site: Site, place: GatePlace, tree: str, files: int) -> str:
 def _gate_reads(site: Site, gate: Gate, argv: tuple[str, ...]) -> tuple[str, ...]:
     return (
         *_on_path(site, site.gate_path(gate)),
+        *package_folders(site.env, site.home),
         *_named_files(site, gate, argv),
         *(hidden_files.paths_to_show(gate, site.order.repo, site.env) if gate.hidden else ()),
     )

@@ -11,7 +11,10 @@ import os
 import sys
 from collections.abc import Mapping
 
-GATE_ENV = ("PATH", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "TERM", "USER", "LOGNAME", "SHELL")
+from ralph.shell.sandbox.packages import VARIABLES
+
+_PLAIN = ("PATH", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "TERM", "USER", "LOGNAME", "SHELL")
+GATE_ENV = (*_PLAIN, *VARIABLES)
 
 
 def own_environment() -> str:
