@@ -121,17 +121,15 @@ def seal_joining(
 
 def _made_by_work(gate: Gate, project: Project, base: str, result: str) -> str:
     """A file that this check executes or reads tests from, and that came with the work; "" = none."""
-    from ralph.gates.guards._files.behind_command import follow_files, what_gate_reads
+    from ralph.gates.guards._files.behind_command import follow_files, text_about
     from ralph.gates.judging_paths import is_test  # only where a check joins
 
     before, after = _paths(project, base), _paths(project, result)
     old, new = _reader(project, base, before), _reader(project, result, after)
     here = seal(gate.name, gate.run, cwd=gate.cwd, tree_paths=after)
     for path in follow_files(here, new, after):
-        was, now = (read(path) or b"" for read in (old, new))
-        texts = [data.decode("utf-8", "replace") for data in (was, now)]
-        read_parts = [what_gate_reads(here, path, text, texts[0], before) for text in texts]
-        if path not in before or read_parts[0] != read_parts[1]:
+        was, now = (text_about(gate.run, path, read) for read in (old, new))
+        if path not in before or was != now:
             return path
     words = set(re.findall(r"[\w./-]+", gate.run))
     for path in sorted(after - before):

@@ -17,6 +17,7 @@ from ralph.core.model.verdict import Reading
 from ralph.gates.executed.watched import LineHits
 
 Made = TypeVar("Made")
+NO_TESTS = ("no-tests", "all-skipped")  # causes of a gate that found nothing to judge
 
 
 class Change(Struct, frozen=True):

@@ -1,7 +1,8 @@
 """Is it the judge that made a red check green? The base with only the judge's changed files must stay red.
 
-Asked for where watching found files that judge, or files of which it cannot be told. Without it a check that
-was bent and a behaviour that changed with its expected values look the same.
+Asked for where watching found files that judge, or files of which it cannot be told, and where the files that
+a gate is made of changed. Without it a check that was bent and a behaviour that changed with its expected
+values look the same.
 """
 
 from __future__ import annotations
@@ -10,17 +11,41 @@ from ralph.core.model.verdict import FileReads, Finding
 from ralph.core.proof.compare import red_keys
 from ralph.gates.guards._base.facts import GuardFacts, Overlay
 from ralph.gates.guards._base.texts import name_some
-from ralph.gates.guards._files.overlay import leads_of_base, overlay_request
+from ralph.gates.guards._files.behind_command import files_behind_gates, gate_it_overrides
+from ralph.gates.guards._files.overlay import changed_settings, leads_of_base, overlay_request
 from ralph.gates.guards._watch.judge_files import looked_up_judges, unread_judges, watched_judges
 
 
 def attribution_request(facts: GuardFacts) -> Overlay | None:
-    """Paths that the base gets as they are in the result, or loses; None = watching found nothing to ask."""
+    """Paths that the base gets as they are in the result, or loses; None = there is nothing to ask."""
     seen = watched_judges(facts)
-    wanted = seen.known | seen.unclear | seen.added
+    wanted = seen.known | seen.unclear | seen.added | {path for path, _ in _of_gates(facts)}
     take = {change.path for change in facts.changes if change.status != "D" and change.path in wanted}
     drop = {change.before for change in facts.changes if change.status in "DR" and change.before in wanted}
     return Overlay(tuple(sorted(take)), tuple(sorted(drop - take))) if take or drop else None
+
+
+def _of_gates(facts: GuardFacts) -> list[tuple[str, str]]:
+    """Changed files that a gate is made of, or would read in place of its own, and that gate."""
+    own = files_behind_gates(facts)
+    return [
+        (path, gate)
+        for change in facts.changes
+        for path in dict.fromkeys((change.before, change.path))
+        if (gate := own.get(path) or gate_it_overrides(path, facts)) and changed_settings(facts, change)
+    ]
+
+
+def find_softened(facts: GuardFacts) -> list[Finding]:
+    """Files of a gate that turn it green over the base, where nothing else changed."""
+    found = []
+    for path, gate in _of_gates(facts):
+        base, alone = facts.base.get(gate), facts.tried.attributed.get(gate)
+        red = base is not None and base.status != "pass" and not base.flaky
+        if red and alone is not None and alone.status == "pass":
+            text = f"{gate} is green over the base with {path} as it is now"
+            found.append(Finding(f"base_tests.softened:{path}", text, path=path))
+    return found
 
 
 def judge_alone_turns(facts: GuardFacts, gate: str, key: str) -> bool:

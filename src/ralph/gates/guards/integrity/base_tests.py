@@ -14,7 +14,7 @@ from ralph.core.model.verdict import Finding, GuardResult, Reading
 from ralph.core.proof.compare import COLLECT, compare, red_keys
 from ralph.core.toolchains.load import toolchains
 from ralph.gates.guards._base.asked_for import wants_other_tests
-from ralph.gates.guards._base.facts import GuardFacts
+from ralph.gates.guards._base.facts import NO_TESTS, GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 from ralph.gates.guards._base.questions import join_questions
 from ralph.gates.guards._base.texts import decode
@@ -22,7 +22,7 @@ from ralph.gates.guards._files.behind_command import files_behind_gates, text_be
 from ralph.gates.guards._files.overlay import overlay_request
 from ralph.gates.guards._files.removed import removed_on_request
 from ralph.gates.guards._tests.moved import only_lost
-from ralph.gates.guards._watch.attribution import find_misread, judge_alone_turns, not_told
+from ralph.gates.guards._watch.attribution import find_misread, find_softened, judge_alone_turns, not_told
 from ralph.gates.judging_paths import is_config
 
 NAME = "base_tests"
@@ -31,12 +31,13 @@ KINDS = guard_kinds(NAME, "make the source pass the base's tests and settings as
     "red": ("accuses or asks", "red with the base's tests and configs over the new source"),
     "missing": ("accuses", "the base's tests were not run over the new source",
         "make the check run as it did on the base"),
+    "softened": ("asks", "the files of a check alone turn it green over the base",
+        "restore them, or make them ask no less"),
     "unread": ("asks", "a file that tests compare with is as it was, and they no longer read it",
         "let the tests read what they read at the base"),
     "looked_up": ("asks", "the product names a file that only judges, and may look its answers up there",
         "compute the answers; data of the product belongs to the product"),
 })  # fmt: skip
-_EMPTY = ("no-tests", "all-skipped")
 _COVERAGE = re.compile(r"\b(?:cov|coverage|coveragerc|nyc|c8)\b|\bcoverage\w*[tT]hreshold")
 _TOO_LOW = re.compile(
     r"required (?:test )?coverage of|coverage failure|fail[-_ ]under|\bcoverage\b.*\bthreshold", re.IGNORECASE
@@ -46,7 +47,7 @@ _STILL = re.compile(r"#|set\s|export\s|cd\s|[\w./ -]+:(?!\S)|\.\w+|[\w-]+\s*[:?+
 
 
 def check(facts: GuardFacts) -> GuardResult:
-    findings = find_misread(facts)
+    findings = find_misread(facts) + find_softened(facts)
     if facts.tried.overlay is None:
         text = "no test and no test config changed: the final verdict is that of the base's tests"
         bad = "what tests compare with is not read as it was at the base"
@@ -97,7 +98,7 @@ def _red(gate: Gate, base: Reading | None, over: Reading, final: Reading | None)
     """What the overlay holds against the result."""
     if over.status == "pass":
         return []
-    if base is not None and base.cause in _EMPTY and over.cause in _EMPTY:
+    if base is not None and base.cause in NO_TESTS and over.cause in NO_TESTS:
         return []  # the base has no tests of its own here, so there is nothing to hold against the result
     if gate.proof:
         # Red before and in the result itself: nothing that anybody hides, and an item of a plan may leave it.
