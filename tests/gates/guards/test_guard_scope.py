@@ -10,14 +10,16 @@ from msgspec.structs import replace
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, Reading
 from ralph.gates.guards import Tried
-from ralph.gates.guards._breaks.plant_finding import LAST, plant_findings
+from ralph.gates.guards._breaks.plant_finding import LAST, plant_findings, plant_uncalled
 from ralph.gates.guards.hygiene.scope import check, scope_request
+from ralph.gates.readers import Observation, reader
 
 RUFF = Gate(name="lint", run="ruff check .", argv=("ruff", "check", "."), read="ruff", proof=True)
 TEXT = (
     "def add(a: int, b: int) -> int:\n    return a + b\n\n\n"
     "class Sum:\n    def of(self) -> int:\n        return 1\n"
 )
+ADD, SUM = TEXT.split("\n\n\n")
 GREEN = {"lint": Reading("pass", "clean")}
 
 
@@ -161,3 +163,62 @@ def test_real_checkers_report_what_is_planted(tmp_path, tool):
     for line, name in planted.sites.items():
         if name:
             assert f"a.py:{line}:" in said, (name, said)
+
+
+COVERAGE = Gate(name="coverage", run="make coverage", argv=("make", "coverage"), read="coverage", proof=True)
+
+
+def measured(planted, names=None):
+    return Reading(
+        "fail",
+        "",
+        findings=tuple(
+            Finding(f"coverage:{path}", "90 % covered; not executed: line 9", path=path, line=9)
+            for path in planted
+            if names is None or path in names
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("after", "seen", "found"),
+    [
+        ({"src/a.py": TEXT, "src/b.py": TEXT}, ["src/a.py", "src/b.py"], []),
+        ({"src/c.py": TEXT}, ["src/c.py"], []),
+        ({"out/a.py": TEXT}, [], ["scope.shrunk:out/a.py"]),
+        ({"src/a.py": SUM, "out/a.py": ADD}, ["src/a.py"], ["scope.shrunk:out/a.py"]),
+    ],
+)
+def test_what_was_measured_stays_measured(after, seen, found):
+    """A file, or a function of it, that leaves the measured source; a move inside of it is fine."""
+    given = {"before": {"src/a.py": TEXT}, "after": after, "gates": (COVERAGE,), "confirm": 3}
+    given |= {"final": {"coverage": Reading("pass", "")}, "base": {"coverage": measured({"src/a.py"})}}
+    asked = scope_request(facts_of(**given), COVERAGE)
+    tried = {"coverage": {"scope-base": measured(asked.base), "scope": measured(asked.result, seen)}}
+    result = check(facts_of(**given, tried=Tried(scope=tried)))
+    assert [one.key for one in result.findings] == found
+    assert result.applied
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [("a.py", TEXT), ("a.js", "let x = 1\n"), ("a.ts", "let x = 1\n"), ("a.go", "package a\n"), ("a.rs", "")],
+)
+def test_for_coverage_nothing_is_planted_that_is_executed(path, text):
+    """The file as it was, and one function more at its end: tests stay green, and the report tells of it."""
+    planted = plant_uncalled(path, text.encode())
+    assert planted.content.startswith(text.encode())
+    assert "planted_on_purpose" in planted.content.decode().removeprefix(text)
+    assert "" in planted.sites.values()
+    assert plant_uncalled(f"b/{path}", text.encode()).content != planted.content
+
+
+def test_coverage_reports_what_is_planted(tmp_path):
+    """By the real tool: the tests are green, 100 percent are no longer, and the report names the file."""
+    (tmp_path / "a.py").write_bytes(plant_uncalled("a.py", b"def one():\n    return 1\n").content)
+    (tmp_path / "t.py").write_text("import a\nassert a.one() == 1\n")
+    for words in (["run", "--source=.", "t.py"], ["json", "-o", "report.json"]):
+        subprocess.run([sys.executable, "-m", "coverage", *words], cwd=tmp_path, check=True, timeout=60)
+    report = (tmp_path / "report.json").read_bytes()
+    reading = reader("coverage")(Observation(exit_code=0, report=report), COVERAGE)
+    assert [one.key for one in reading.findings] == ["coverage:a.py"]

@@ -19,7 +19,13 @@ from ralph.gates.guards._base.asked_for import wants_removal
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 from ralph.gates.guards._base.texts import decode, name_some
-from ralph.gates.guards._breaks.plant_finding import LAST, PlantedFile, definitions, plant_findings
+from ralph.gates.guards._breaks.plant_finding import (
+    LAST,
+    PlantedFile,
+    definitions,
+    plant_findings,
+    plant_uncalled,
+)
 from ralph.gates.judging_paths import is_test
 from ralph.gates.readers import locates_findings
 
@@ -54,9 +60,9 @@ def scope_request(facts: GuardFacts, gate: Gate) -> ScopeRequest | None:
     gone = {change.path for change in facts.changes if change.status == "D"}
     first = {finding.path for finding in _findings(facts.base.get(gate.name))} | before.keys()
     ranked = sorted(facts.base_paths, key=lambda path: (path not in first, is_test(path), path))
-    base = _plant(ranked, facts.read_base)
+    base = _plant(gate, ranked, facts.read_base)
     kept = [before.get(path, path) for path in base if path not in gone]
-    result = _plant([*sorted(after), *kept], facts.read_result)
+    result = _plant(gate, [*sorted(after), *kept], facts.read_result)
     return ScopeRequest(base, result) if base and result else None
 
 
@@ -64,13 +70,14 @@ def _is_checker(gate: Gate) -> bool:
     return locates_findings(gate.read) or gate.read == "coverage"
 
 
-def _plant(paths: list[str], read: Callable[[str], bytes | None]) -> dict[str, PlantedFile]:
+def _plant(gate: Gate, paths: list[str], read: Callable[[str], bytes | None]) -> dict[str, PlantedFile]:
+    plant = plant_uncalled if gate.read == "coverage" else plant_findings
     made: dict[str, PlantedFile] = {}
     for path in dict.fromkeys(paths):
         if len(made) >= MAX_FILES:
             break
         content = read(path)
-        if content is not None and (planted := plant_findings(path, content)) is not None:
+        if content is not None and (planted := plant(path, content)) is not None:
             made[path] = planted
     return made
 
@@ -92,9 +99,9 @@ def check(facts: GuardFacts) -> GuardResult:
         if not before and gate.proof:
             blind.append(f"{gate.name}: reports nothing planted at the base: what it looks at is not known")
         for path, rows in _find_lost(facts, asked, before, after).items():
-            named = sorted(rows - {f"{name}{LAST}" for name in rows})
+            named = sorted(rows - {"", *(f"{name}{LAST}" for name in rows)})
             shown = ", ".join(named[:_MAX_SHOWN]) + (" and more" if len(named) > _MAX_SHOWN else "")
-            what = shown if any(rows) else "this file"
+            what = shown or "this file"
             text = f"{gate.name}: no longer looks at {what} in {path}, as it did at the base"
             findings.append(Finding(f"scope.shrunk:{path}", text, path=path))
         for path, rows in _find_gone(facts, gate, before, asked).items() if gate.proof else ():
@@ -114,7 +121,7 @@ def _reported_sites(reading: Reading, planted: dict[str, PlantedFile]) -> _Seen:
     for finding in reading.findings:
         sites = planted[finding.path].sites if finding.path in planted else {}
         if finding.key.startswith("coverage:") and sites:
-            seen.setdefault((finding.path, ""), set()).add("coverage")
+            seen |= {(finding.path, name): {"coverage"} for name in sites.values()}
         elif finding.line in sites:
             rule = finding.key.removeprefix(f"{finding.path}:").partition(":")[0]
             seen.setdefault((finding.path, sites[finding.line]), set()).add(rule)
@@ -148,7 +155,8 @@ def _find_lost(facts: GuardFacts, asked: ScopeRequest, before: _Seen, after: _Se
 
 def _find_gone(facts: GuardFacts, gate: Gate, before: _Seen, asked: ScopeRequest) -> dict[str, set[str]]:
     """Path at the base -> definitions that are nowhere any more; as many new ones are those, renamed."""
-    found = _findings(facts.base.get(gate.name))
+    said = facts.base.get(gate.name)
+    found = _findings(said) if said is not None and said.status != "pass" else ()
     marked = {finding.path for finding in found if not is_test(finding.path)}
     unused = " ".join(one.message for one in found if re.search(r"unused|never|not used|dead", one.message))
     old, new = (

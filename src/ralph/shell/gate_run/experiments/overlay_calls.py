@@ -84,4 +84,6 @@ def plan_scope(lab: Lab) -> list[Experiment]:
     def take(heard: Heard) -> None:
         lab.tried.scope.setdefault(heard.call.gate.name, {})[heard.call.stage] = heard.reading
 
-    return [Experiment("scope", calls, take, what="planting findings where checkers look")] if calls else []
+    needed = any(call.gate.proof for call in calls)  # green shows nothing of what it does not look at
+    what = "planting findings where checkers look"
+    return [Experiment("scope", calls, take, needed=needed, what=what)] if calls else []
