@@ -1,8 +1,10 @@
 """Which files a gate's processes read, and whose code asked for them: seen from inside and from outside."""
 
 import os
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -89,6 +91,37 @@ def test_a_folder_that_cannot_be_watched_is_said(tmp_path, monkeypatch):
     opened = OpenedFiles(str(tmp_path))
     assert opened.stop() == frozenset()
     assert "more folders" in opened.lost
+
+
+WATCHES = """
+import sys
+from ralph.shell.files.opened_files import OpenedFiles
+opened = OpenedFiles(sys.argv[1])
+print("ready", flush=True)
+sys.stdin.readline()
+seen = opened.stop()
+print(opened.lost)
+"""
+
+
+def test_more_than_the_kernel_keeps_count_of_is_said(tmp_path):
+    """A queue that is full, since nobody empties it: its own event says so."""
+    most = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
+    if most > 200_000:
+        pytest.skip(f"the kernel's queue holds {most} events")
+    for name in ("a", "b"):
+        (tmp_path / name).touch()
+    argv = [sys.executable, "-c", WATCHES, str(tmp_path)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(argv, stdin=pipe, stdout=pipe, text=True) as watcher:
+        assert watcher.stdout.readline() == "ready\n"
+        watcher.send_signal(signal.SIGSTOP)
+        os.waitpid(watcher.pid, os.WUNTRACED)
+        for turn in range(most + 100):  # by turns: the kernel makes one of equal neighbours
+            os.close(os.open(tmp_path / "ab"[turn % 2], os.O_RDONLY))
+        watcher.send_signal(signal.SIGCONT)
+        said, _ = watcher.communicate("stop\n", timeout=60)
+    assert said == "more files were opened at once than the kernel keeps count of\n"
 
 
 @pytest.mark.parametrize("torn", [b"", b"read", b"read\tx", b"\xff\t\t\t\nread\tnone\tx\n", b"root\t\n" * 3])

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import FileReads, Finding, Reading
 from ralph.gates.guards import Tried, attribution_request, overlay_request
+from ralph.gates.guards._watch.attribution import not_told
 from ralph.gates.guards._watch.exercised import exercised_files, other_product
 from ralph.gates.guards._watch.judge_files import Judges, watched_judges
 from ralph.gates.guards.integrity.base_tests import check
@@ -212,3 +213,32 @@ def test_a_product_that_names_what_judges_it_is_asked_about():
     assert keys("KNOWN = open('tests/test_a.py')") == ["base_tests.looked_up:tests/test_a.py"]
     assert keys("# as in wanted/sums.json", "RATES = open('shop/rates.json')") == []
     assert keys("open('wanted/sums.json', 'w')", path="tools/make.py") == [], "no check opens it"
+
+
+@pytest.mark.parametrize(
+    ("path", "by", "said"),
+    [
+        ("wanted/more.txt", BY, True),  # a diff of a shell may have read it
+        ("check.sh.in", BY, True),
+        ("shop/other.py", BY, False),  # Python would have told
+        ("docs/guide.md", BY, False),
+        (".gitignore", BY, False),
+        ("shop/rates.json", BY, False),  # it was seen
+        ("shop/other.py", {}, True),
+    ],
+)
+def test_a_lost_count_is_said_where_it_matters(path, by, said):
+    """Python and Node tell of their own reads; what only other programs read is not known then."""
+    before = FILES | {path: "a\n"}
+    seen = FileReads(opened=tuple(FILES), by=by, lost="too much at once")
+    base = Reading("fail", "", tests={ID: "fail"}, files={ID: "tests/test_a.py"}, reads=seen)
+    facts = facts_of(before, before | {path: "b\n"}, base={"tests": base}, gates=(PYTEST,))
+    assert bool(watched_judges(facts).lost) is said
+    assert ("by names only: too much at once" in not_told(facts)) is said
+
+
+def test_nothing_watched_at_all_is_said():
+    """No file was seen, and why: then names are all that is known."""
+    base = Reading("fail", "", tests={ID: "fail"}, reads=FileReads(lost="no inotify"))
+    facts = facts_of(FILES, FILES | {"wanted/sums.json": "[0]"}, base={"tests": base}, gates=(PYTEST,))
+    assert watched_judges(facts).lost == "no inotify"

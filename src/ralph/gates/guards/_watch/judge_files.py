@@ -44,6 +44,7 @@ _DEFINED = re.compile(
 _VALUES = re.compile(r"^[^#/*\n]*[^=!<>\n]=[^=>]|^\s*export\s+default\b|^\s*\w+:\s*\S", re.MULTILINE)
 # What such a file holds is what its folder offers; a value there is the product's (`__version__`).
 _DOOR = re.compile(r"(?:^|/)(?:__init__\.pyi?|(?:index|main)\.[cm]?[jt]sx?|(?:mod|lib|main)\.rs|doc\.go)\Z")
+_TOLD = re.compile(r"\.(?:py|[cm]?[jt]sx?)\Z")  # who imports it says so
 _CLASS = re.compile(r"^\s*(?:export\s+)?(?:default\s+)?class\s", re.MULTILINE)
 _FAILED_AT = re.compile(
     r"(?P<py>[\w./-]+\.py):\d+: (?:AssertionError|Failed)\b"  # pytest
@@ -160,10 +161,11 @@ class _Look:
 
     def judges(self) -> Judges:
         if not self.opened:
-            return Judges()
+            return Judges(lost=self.reads.lost)
         known: set[str] = set()
         unclear: set[str] = set()
         added: set[str] = set()
+        unseen = not self.reads.by
         for change in self.facts.changes:
             if self.is_judging(change.before) or wants_changed(self.facts.task, change.before):
                 continue
@@ -177,9 +179,15 @@ class _Look:
                 known |= both
             elif kind == "unclear":
                 unclear |= both
-        return Judges(
-            frozenset(known), frozenset(unclear), frozenset(added), "" if self.reads.by else self.reads.lost
-        )
+            else:
+                unseen = unseen or self._may_be_unseen(change.before)
+        lost = self.reads.lost if unseen else ""
+        return Judges(frozenset(known), frozenset(unclear), frozenset(added), lost)
+
+    def _may_be_unseen(self, path: str) -> bool:
+        """Where only the kernel's word was lost: Python and Node tell of their own code whether it was read."""
+        told = any(one.search(path) for one in (_DOCUMENT, _TOLD, _OF_TOOLS))
+        return path not in self.opened and not told
 
     def is_judging(self, path: str) -> bool:
         """A test, a setting of a runner, a script of a gate: by the runner's word, its name, its content."""
