@@ -185,7 +185,7 @@ class _Look:
         return Judges(frozenset(known), frozenset(unclear), frozenset(added), lost)
 
     def _may_be_unseen(self, path: str) -> bool:
-        """Where only the kernel's word was lost: Python and Node tell of their own code whether it was read."""
+        """Where only the kernel's word was lost: Python and Node tell whether their own code was read."""
         told = any(one.search(path) for one in (_DOCUMENT, _TOLD, _OF_TOOLS))
         return path not in self.opened and not told
 
