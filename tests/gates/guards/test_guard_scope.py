@@ -165,6 +165,99 @@ def test_real_checkers_report_what_is_planted(tmp_path, tool):
             assert f"a.py:{line}:" in said, (name, said)
 
 
+EXIT = Gate(name="lint", run="make lint", argv=("make", "lint"), read="exit", proof=True)
+TOLD = Reading("fail", "exit code 1", findings=(Finding("exit", "./b.py:2: unused, see a.pyc"),))
+
+
+def by_exit(after, *, base="fail", result="fail", told=TOLD, gate=EXIT):
+    """The request, and the guard's result when the two calls end like that."""
+    given = {"gates": (gate,), "final": {"lint": Reading("pass", "")}, "base": {"lint": told}, "confirm": 3}
+    files = {"a.py": TEXT, "b.py": TEXT}
+    facts = facts_of(files, files | after, known=("b.py",), **given)
+    asked = scope_request(facts, gate)
+    tried = Tried(scope={"lint": {"scope-base": Reading(base, ""), "scope": Reading(result, "")}})
+    return asked, check(facts_of(files, files | after, tried=tried, **given))
+
+
+@pytest.mark.parametrize(
+    ("base", "result", "found", "applied"),
+    [("fail", "fail", [], True), ("pass", "pass", [], False), ("fail", "pass", ["scope.shrunk:b.py"], True)],
+)
+def test_a_checker_read_by_its_exit_code_minds_findings(base, result, found, applied):
+    """What it named at the base makes it red as the base sets it, and then on the result as well."""
+    asked, said = by_exit({".ignore": "b.py\n"}, base=base, result=result)
+    assert set(asked.base) == set(asked.result) == {"b.py"}
+    assert [one.key for one in said.findings] == found
+    assert said.applied is applied
+
+
+def test_the_base_gets_the_work_and_not_the_settings():
+    """What changed stands there as in the result; settings are the base's, what is new and no code is out."""
+    settings = {"ruff.toml": "exclude = ['a.py']\n", ".ignore": "a.py\n"}
+    asked, _ = by_exit({"a.py": TEXT + "x = 1\n", "data.txt": "1\n", **settings})
+    assert set(asked.base) == set(asked.result) == {"a.py", "b.py"}
+    assert b"x = 1" in asked.base["a.py"].content
+
+
+@pytest.mark.parametrize("run", ["make test", "python check.py", "make deploy"])
+def test_only_checkers_are_asked_by_exit_code(run):
+    """A script that tests is red with a finding in it for other reasons."""
+    facts = facts_of({"a.py": TEXT}, {"a.py": TEXT + "\n"}, final={"it": Reading("pass", "")}, confirm=3)
+    assert scope_request(facts, Gate(name="it", run=run, argv=tuple(run.split()), read="exit")) is None
+
+
+def test_files_beyond_the_bound_are_named():
+    """Findings are planted into 60 files; that others were not tried lowers the grade."""
+    many = {f"m{number}.py": TEXT for number in range(65)}
+    result = looked(many, many | {"m0.py": TEXT + "x = 1\n"})
+    assert not result.findings
+    assert not result.applied
+    assert "nothing was planted into 5 further files" in result.summary
+
+
+def test_a_tool_that_does_not_tell_everything_accuses_nobody():
+    """golangci-lint stops after 50 findings of a linter: what is not told may be seen."""
+    gate = replace(RUFF, read="golangci")
+    text = "package a\n\nfunc Add() int {\n\tx := 1\n\treturn x\n}\n"
+    files = {f"m{number}.go": text for number in range(40)}
+    given = {"gates": (gate,), "final": GREEN, "confirm": 3}
+    asked = scope_request(facts_of(files, files | {"m0.go": text + "\n"}, **given), gate)
+    cut = reported({path: one for path, one in asked.result.items() if path < "m4"})
+    tried = Tried(scope={"lint": {"scope-base": reported(asked.base), "scope": cut}})
+    result = check(facts_of(files, files | {"m0.go": text + "\n"}, tried=tried, **given))
+    assert not result.findings
+    assert "does not tell all" in result.summary
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.go", "package a\n\nfunc A() int { // first\n\tx := 1\n\treturn x // last\n}\n\nfunc B() {\n}\n"),
+        ("a.rs", "fn a() -> i32 { // first\n    let x = 1;\n    x // last\n}\n"),
+        ("a.ts", "function a() { // first\n  b()\n  return 1 // last\n  // end\n}\n"),
+        ("a.js", "const a = () => { // first\n  b()\n  b() // last\n}\n"),
+    ],
+)
+def test_other_languages_have_a_first_and_a_last_line_too(path, text):
+    """Both are on the lines of what is there, so no line moves."""
+    planted = plant_findings(path, text.encode())
+    lines = planted.content.decode().splitlines()
+    assert len(lines) == len(text.splitlines())
+    marked = {name: lines[line - 1] for line, name in planted.sites.items()}
+    first, last = sorted(marked, key=len)
+    assert "planted_on_purpose_" in marked[first]
+    assert "// first" in marked[first]
+    assert last == f"{first}{LAST}"
+    assert "planted_on_purpose_last" in marked[last]
+    assert "// last" in marked[last]
+
+
+def test_an_attribute_stays_with_its_statement():
+    """Rust: nothing is put between the two."""
+    planted = plant_findings("a.rs", b"fn a() -> i32 {\n    #[allow(unused)]\n    1\n}\n")
+    assert list(planted.sites.values()) == ["a"]
+
+
 COVERAGE = Gate(name="coverage", run="make coverage", argv=("make", "coverage"), read="coverage", proof=True)
 
 

@@ -167,6 +167,7 @@ class FunctionBody(Struct, frozen=True):
     end: int
     block: bool = True  # else an expression
     head: str = ""  # what stands before the body
+    last: int = 0  # where its last statement begins; 0: not known
 
 
 def changed_bodies(tongue: str, kinds: Iterable[str], old: bytes | None, text: str) -> list[FunctionBody]:
@@ -193,8 +194,17 @@ def changed_bodies(tongue: str, kinds: Iterable[str], old: bytes | None, text: s
             continue  # the parser counts in other units than characters, or there is nothing to break
         block = body.kind() not in _EXPRESSIONS and body.text().startswith("{")
         head = text[node.range().start.index : at]
-        found.append(FunctionBody(_node_name(node), at, end, block, head))
+        last = _last_statement(body) if block else 0
+        found.append(FunctionBody(_node_name(node), at, end, block, head, last))
     return found
+
+
+def _last_statement(body: Any) -> int:
+    parts = body.children()
+    parts = next((part.children() for part in parts if part.kind() == "statement_list"), parts)  # Go
+    parts = [part for part in parts if part.is_named() and "comment" not in part.kind()]
+    marked = len(parts) > 1 and parts[-2].kind() == "attribute_item"  # Rust: it belongs to what follows
+    return 0 if not parts or marked else parts[-1].range().start.index
 
 
 def _nodes(root: Any, tongue: str, kinds: tuple[str, ...], text: str) -> list[Any]:

@@ -38,6 +38,8 @@ def {NAME}(a, b=[]):
 _JS = f"debugger; var {NAME} = 1 == '1';"
 _TS = f"debugger; var {NAME}: number = '1';"
 _RUST = f"let {NAME} = 1;"
+# The compiler wants every variable used, and go vet minds one that is given to itself.
+_GO = f"{{ {NAME} := 1; {NAME} = {NAME}; _ = {NAME} }};"
 # By ending; %s parts the files of a package.
 _UNCALLED = {
     "py": f"\n\n\ndef {NAME}_%s():\n    return 1\n",
@@ -67,6 +69,9 @@ def plant_findings(path: str, content: bytes) -> PlantedFile | None:
             return _into_bodies(content.decode(), language(path), JS_FUNCTIONS, line)
         if path.endswith(".rs"):
             return _into_bodies(content.decode(), "rust", ("function_item",), _RUST)
+        if path.endswith(".go"):
+            kinds = ("function_declaration", "method_declaration")
+            return _into_bodies(content.decode(), "go", kinds, _GO)
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException:  # noqa: BLE001 - a panic of ast-grep's parser is no Exception
@@ -127,8 +132,15 @@ def _into_bodies(text: str, tongue: str, kinds: tuple[str, ...], line: str) -> P
         return None
     made, sites = text, {}
     for body in reversed(bodies):
-        made = f"{made[: body.start + 1]} {line} {made[body.start + 1 :]}"
-        sites[text.count("\n", 0, body.start) + 1] = body.name
+        named = line.replace(
+            NAME, f"{NAME}_{zlib.crc32(body.name.encode()):x}"
+        )  # golangci: no more than 3 alike
+        first, last = (text.count("\n", 0, at) + 1 for at in (body.start, body.last))
+        if last > first:
+            made = f"{made[: body.last]}{named.replace(NAME, f'{NAME}_last')} {made[body.last :]}"
+            sites[last] = f"{body.name}{LAST}"
+        made = f"{made[: body.start + 1]} {named} {made[body.start + 1 :]}"
+        sites[first] = body.name
     return PlantedFile(made.encode(), sites)
 
 

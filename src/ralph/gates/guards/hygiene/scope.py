@@ -3,18 +3,21 @@
 A linter that is green because it no longer reads the file shows nothing. Findings are planted into every
 definition, at the base first: those that are reported there must be reported on the result, wherever the
 definition stands by now. What was deleted is not asked for, unless it lives on as text, or stood where the
-checker had found something: code that goes has no findings either.
+checker had found something: code that goes has no findings either. A checker that is read by its exit code
+is only asked whether findings in what changed, and in what it named, still make it red.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from sys import maxsize
 
 from msgspec import Struct
 
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, GuardResult, Reading
+from ralph.core.toolchains.kinds import gate_kind
 from ralph.gates.guards._base.asked_for import wants_removal
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
@@ -26,8 +29,9 @@ from ralph.gates.guards._breaks.plant_finding import (
     plant_findings,
     plant_uncalled,
 )
-from ralph.gates.judging_paths import is_test
+from ralph.gates.judging_paths import is_config, is_test
 from ralph.gates.readers import locates_findings
+from ralph.gates.readers.findings.coverage_report import MAX_SHOWN_FILES
 
 NAME = "scope"
 CALLED = True
@@ -38,6 +42,7 @@ KINDS = guard_kinds(NAME, "let the checker look at that code as it did, and do w
 })  # fmt: skip
 MAX_FILES = 60
 _MAX_SHOWN = 3
+_CUT = {"coverage": MAX_SHOWN_FILES, "golangci": 50}  # no more findings than that are told
 _Seen = dict[tuple[str, str], set[str]]  # file and definition -> rules that were reported there
 
 
@@ -46,6 +51,7 @@ class ScopeRequest(Struct, frozen=True):
 
     base: dict[str, PlantedFile]
     result: dict[str, PlantedFile]
+    left: int = 0  # files of the base for which there was no room
 
 
 def scope_request(facts: GuardFacts, gate: Gate) -> ScopeRequest | None:
@@ -55,6 +61,8 @@ def scope_request(facts: GuardFacts, gate: Gate) -> ScopeRequest | None:
         return None
     if not facts.changes or not facts.base_paths:
         return None
+    if gate.read == "exit":
+        return _request_by_exit(facts, gate)
     before = {change.before: change.path for change in facts.changes if change.status != "A"}
     after = {change.path for change in facts.changes if change.status != "D"}
     gone = {change.path for change in facts.changes if change.status == "D"}
@@ -63,10 +71,31 @@ def scope_request(facts: GuardFacts, gate: Gate) -> ScopeRequest | None:
     base = _plant(gate, ranked, facts.read_base)
     kept = [before.get(path, path) for path in base if path not in gone]
     result = _plant(gate, [*sorted(after), *kept], facts.read_result)
-    return ScopeRequest(base, result) if base and result else None
+    endings = tuple({f".{path.rsplit('.', 1)[-1]}" for path in base})
+    more = sum(path.endswith(endings) for path in ranked) if len(base) == MAX_FILES else 0
+    return ScopeRequest(base, result, max(0, more - MAX_FILES)) if base and result else None
+
+
+def _request_by_exit(facts: GuardFacts, gate: Gate) -> ScopeRequest | None:
+    """The result, and the base with the work in it but not its settings, both with findings."""
+    words = " ".join(finding.message for finding in _findings(facts.base.get(gate.name)))
+    said = set(re.findall(r"[\w.@+/-]*[\w@+]", words.replace("./", "")))
+    named = sorted(said & facts.base_paths)
+    now = {change.before: change for change in facts.changes if change.status != "A"}
+    unchanged = [path for path in named if path not in now]
+    changed = [change for change in facts.changes if change.status != "D"]
+    result = _plant(gate, [*(change.path for change in changed), *unchanged], facts.read_result)
+    base = {path: result[path] for path in unchanged if path in result}
+    for change in changed:
+        planted, content = result.get(change.path), facts.read_result(change.path)
+        if planted is not None or (change.status != "A" and not is_config(change.before)):
+            base[change.before or change.path] = planted or PlantedFile(content or b"", {})
+    return ScopeRequest(base, result) if result else None
 
 
 def _is_checker(gate: Gate) -> bool:
+    if gate.read == "exit":
+        return gate_kind(gate.name, gate.run) in ("lint", "types")
     return locates_findings(gate.read) or gate.read == "coverage"
 
 
@@ -92,6 +121,21 @@ def check(facts: GuardFacts) -> GuardResult:
         if asked is None:
             if gate.proof and gate.required and _is_checker(gate) and facts.confirm > 1:
                 blind.append(f"{gate.name}: no finding could be planted, so what it looks at is not known")
+            continue
+        if gate.read == "exit":
+            told = [said[stage].status == "pass" for stage in ("scope-base", "scope")]
+            looked += not told[1]
+            if told == [False, True]:
+                files = sorted(asked.result)
+                text = f"{gate.name}: minds no finding in {name_some(files)}, as it did at the base"
+                findings.append(Finding(f"scope.shrunk:{files[0]}", text, path=files[0]))
+            elif told[1] and gate.proof:
+                blind.append(f"{gate.name}: minds nothing planted: what it looks at is not known")
+            continue
+        if asked.left and gate.proof:
+            blind.append(f"{gate.name}: nothing was planted into {asked.left} further files")
+        if len(said["scope"].findings) >= _CUT.get(gate.read, maxsize):
+            blind.append(f"{gate.name}: it does not tell all that it finds")
             continue
         before = _reported_sites(said["scope-base"], asked.base)
         after = _reported_sites(said["scope"], asked.result)
