@@ -124,6 +124,13 @@ def test_code_does_not_go_with_its_findings(after, task, message, found):
     assert [one.key for one in result.findings] == found
 
 
+def test_advice_of_a_green_checker_keeps_no_code():
+    """Coverage names lines that nothing executes while it is green: a function may go from such a file."""
+    base = {"lint": Reading("pass", "", findings=(FOUND,))}
+    result = looked({"a.py": TEXT}, {"a.py": SUM}, task="make ruff clean", base=base)
+    assert result.findings == ()
+
+
 def test_a_checker_that_reports_nothing_planted_is_named():
     """Then its scope is not known, and the grade says so."""
     facts = facts_of({"a.py": TEXT}, {"a.py": TEXT + "\n"}, gates=(RUFF,), final=GREEN, confirm=3)
