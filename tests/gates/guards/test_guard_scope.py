@@ -246,17 +246,16 @@ def test_a_tool_that_does_not_tell_everything_accuses_nobody():
     ],
 )
 def test_other_languages_have_a_first_and_a_last_line_too(path, text):
-    """Both are on the lines of what is there, so no line moves."""
+    """On lines of their own: what stands beside them may have findings that the work mends."""
     planted = plant_findings(path, text.encode())
     lines = planted.content.decode().splitlines()
-    assert len(lines) == len(text.splitlines())
-    marked = {name: lines[line - 1] for line, name in planted.sites.items()}
-    first, last = sorted(marked, key=len)
-    assert "planted_on_purpose_" in marked[first]
-    assert "// first" in marked[first]
-    assert last == f"{first}{LAST}"
-    assert "planted_on_purpose_last" in marked[last]
-    assert "// last" in marked[last]
+    first, last = sorted(planted.sites)
+    assert planted.sites[last] == f"{planted.sites[first]}{LAST}"
+    assert "planted_on_purpose" in lines[first - 1]
+    assert "// first" in lines[first]
+    assert "planted_on_purpose" in lines[last - 1]
+    assert "// last" in lines[last]
+    assert [line for line in lines if "planted" not in line and line.strip()].count("}") == text.count("\n}")
 
 
 def test_an_attribute_stays_with_its_statement():

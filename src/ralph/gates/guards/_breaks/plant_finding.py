@@ -130,18 +130,18 @@ def _into_bodies(text: str, tongue: str, kinds: tuple[str, ...], line: str) -> P
     bodies = [body for body in bodies if not _holds_tests(text, body)]
     if not bodies:
         return None
-    made, sites = text, {}
-    for body in reversed(bodies):
-        named = line.replace(
-            NAME, f"{NAME}_{zlib.crc32(body.name.encode()):x}"
-        )  # golangci: no more than 3 alike
-        first, last = (text.count("\n", 0, at) + 1 for at in (body.start, body.last))
-        if last > first:
-            made = f"{made[: body.last]}{named.replace(NAME, f'{NAME}_last')} {made[body.last :]}"
-            sites[last] = f"{body.name}{LAST}"
-        made = f"{made[: body.start + 1]} {named} {made[body.start + 1 :]}"
-        sites[first] = body.name
-    return PlantedFile(made.encode(), sites)
+    places: list[tuple[int, str, str]] = []
+    for body in bodies:
+        named = f"{NAME}_{zlib.crc32(body.name.encode()):x}"  # golangci tells no more than three alike
+        places.append((body.start + 1, line.replace(NAME, named), body.name))
+        if body.last:
+            places.append((body.last, line.replace(NAME, f"{named}_last"), f"{body.name}{LAST}"))
+    made, at, sites = "", 0, {}
+    for here, planted, name in places:  # on lines of their own: what stands beside may have findings itself
+        made += f"{text[at:here]}\n{planted}\n"
+        at = here
+        sites[made.count("\n")] = name
+    return PlantedFile(f"{made}{text[at:]}".encode(), sites)
 
 
 def _holds_tests(text: str, body: FunctionBody) -> bool:
