@@ -195,7 +195,7 @@ def reporter(runner: KnownRunner, argv: tuple[str, ...]) -> tuple[str, ...]:
     """The arguments that make this runner tell what it did, test by test or finding by finding."""
     row = toolchains().runners[runner.name].row
     rest = argv[runner.at :]
-    if row.reporter == "node":
+    if row.report == ("{node}",):
         return _node_reporter(argv[: runner.at], rest)
     options = {*rest, *(word.split("=", 1)[0] for word in rest)}
     added = tuple(word for word in row.report if not options & set(row.told.get(word, ())))

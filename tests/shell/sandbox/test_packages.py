@@ -2,7 +2,7 @@
 
 import os
 
-from ralph.shell.sandbox.packages import VARIABLES, package_folders, toolchain_folders
+from ralph.shell.sandbox.own_env import VARIABLES, gate_env, package_folders, toolchain_folders
 
 KEPT = (".rustup", "go/pkg/mod", ".cargo/registry", ".cargo/git", ".m2/repository", ".nuget/packages")
 
@@ -15,6 +15,15 @@ def test_only_folders_of_packages_are_seen(tmp_path):
     home = os.fspath(tmp_path)
     assert set(package_folders({}, home)) == {os.path.join(home, name) for name in KEPT}
     assert toolchain_folders({}, home) == (os.path.join(home, ".rustup"),)
+
+
+def test_another_home_is_told_where_tool_chains_are(tmp_path):
+    """Where HOME is another one, links of rustup find the user's tool chains; a variable of theirs stays."""
+    (tmp_path / ".rustup").mkdir()
+    user = {"HOME": os.fspath(tmp_path), "PATH": "/usr/bin"}
+    assert gate_env(user, "/tmp/home", {})["RUSTUP_HOME"] == f"{tmp_path}/.rustup"
+    assert gate_env({**user, "RUSTUP_HOME": "/opt/r"}, "/tmp/home", {})["RUSTUP_HOME"] == "/opt/r"
+    assert "RUSTUP_HOME" not in gate_env(user, user["HOME"], {})
 
 
 def test_a_variable_moves_them(tmp_path):

@@ -90,12 +90,10 @@ class RunnerRow(_Row, frozen=True):
     unless_set: tuple[str, ...] = ()  # options that do, unless they are set to false
     only: dict[str, str] = {}  # option -> the only value that it may have
     ends: tuple[str, ...] = ("--",)  # what stands behind one of these belongs to somebody else
-    report: tuple[str, ...] = ()  # arguments that make it tell, {report} for the path
-    instead: tuple[
-        str, ...
-    ] = ()  # options with a value that the report replaces: told twice, some runners refuse
+    # Arguments that make it tell, {report} for the path; {node}: `runners` works them out.
+    report: tuple[str, ...] = ()
+    instead: tuple[str, ...] = ()  # options with a value that the report replaces: some mind a second one
     told: dict[str, tuple[str, ...]] = {}  # ... one of them -> options that do the same
-    reporter: Literal["", "node"] = ""  # worked out by a function of `runners` instead
     place: Literal["end", "start"] = "end"
     stream: bool = False  # what it prints is the report, and is kept apart from the standard error
     collect: str = ""  # folder of the XML files that it writes

@@ -30,8 +30,7 @@ from ralph.shell.process.client import CallSpec
 from ralph.shell.sandbox import bubblewrap, hidden_files, tools
 from ralph.shell.sandbox.bubblewrap import Box, Frame, SharedMount
 from ralph.shell.sandbox.own_copy import CopyPlace, Places
-from ralph.shell.sandbox.own_env import gate_env
-from ralph.shell.sandbox.packages import package_folders, toolchain_folders
+from ralph.shell.sandbox.own_env import gate_env, package_folders, toolchain_folders
 from ralph.shell.sandbox.site import Site
 
 AGENT_AT = "/run/agent"  # where an agent that lives in the user's repository stands

@@ -1,4 +1,4 @@
-"""Environments: that of judged code, and Ralph's own virtual one, which is kept out of PATH.
+"""Environments: that of judged code and what packages it sees, and Ralph's own virtual one, kept out of PATH.
 
 Whoever puts Ralph's `bin` folder on PATH, or has its environment activated, must not get Ralph's ruff
 and python for those of his project. Where Ralph is installed into a system or version manager's interpreter
@@ -10,11 +10,58 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from typing import NamedTuple
 
-from ralph.shell.sandbox.packages import VARIABLES
 
+class PackagePlace(NamedTuple):
+    """Where a language keeps downloaded packages: a check without a network has no others.
+
+    Only folders of packages and tool chains, never those with credentials or settings beside them. What a
+    project keeps in its own folder (`node_modules`, `.venv`) is shared by `dependencies`.
+    """
+
+    below: str  # the home, unless the variable says otherwise
+    variable: str = ""
+    parts: tuple[str, ...] = ("",)  # of it
+
+
+# `cargo` on PATH is a link that looks here for the real one.
+_TOOLCHAINS = (PackagePlace(".rustup", "RUSTUP_HOME"),)
+_PACKAGES = (
+    PackagePlace("go", "GOPATH", ("pkg/mod",)),
+    PackagePlace("go/pkg/mod", "GOMODCACHE"),
+    PackagePlace(".cargo", "CARGO_HOME", ("registry", "git")),
+    PackagePlace(".m2", "", ("repository",)),
+    PackagePlace(".nuget/packages", "NUGET_PACKAGES"),
+    PackagePlace(".pub-cache", "PUB_CACHE", ("hosted", "git")),
+    PackagePlace(".gem", "GEM_HOME", ("ruby",)),
+    PackagePlace(".local/share/gem", "", ("ruby",)),
+)
+VARIABLES = tuple(one.variable for one in (*_TOOLCHAINS, *_PACKAGES) if one.variable)
 _PLAIN = ("PATH", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "TERM", "USER", "LOGNAME", "SHELL")
 GATE_ENV = (*_PLAIN, *VARIABLES)
+
+
+def toolchain_folders(env: Mapping[str, str], home: str) -> tuple[str, ...]:
+    return _there(_TOOLCHAINS, env, home)
+
+
+def package_folders(env: Mapping[str, str], home: str) -> tuple[str, ...]:
+    """What a box of checks shows, read-only and at its own place."""
+    return _there((*_TOOLCHAINS, *_PACKAGES), env, home)
+
+
+def _there(places: tuple[PackagePlace, ...], env: Mapping[str, str], home: str) -> tuple[str, ...]:
+    found = (
+        os.path.normpath(os.path.join(home, env.get(one.variable) or one.below, part))
+        for one in places
+        for part in one.parts
+    )
+    return tuple(dict.fromkeys(path for path in found if os.path.isdir(path) and not _holds(path, home)))
+
+
+def _holds(path: str, home: str) -> bool:
+    return f"{home}/".startswith(path.rstrip("/") + "/")
 
 
 def own_environment() -> str:
@@ -65,6 +112,10 @@ def _repository(folder: str) -> str:
 def gate_env(user: Mapping[str, str], home: str, extra: Mapping[str, str]) -> dict[str, str]:
     """The environment of judged code: an allow-list, no credentials, nothing that names Ralph."""
     env = {name: user[name] for name in GATE_ENV if name in user}
+    real = user.get("HOME", home)
+    if home != real:  # without a box, or where the repository stands in its place
+        places = {one.variable: os.path.join(real, one.below) for one in _TOOLCHAINS}
+        env = {name: at for name, at in places.items() if os.path.isdir(at)} | env
     env["PATH"] = clean_path(env.get("PATH", os.defpath))
     env.update({"HOME": home, "TMPDIR": "/tmp", **extra})  # noqa: S108
     return {name: value for name, value in env.items() if not name.startswith("RALPH_")}
