@@ -3,7 +3,9 @@
 import pytest
 from guardkit import facts_of, kinds_of, read_as
 
-from ralph.gates.guards import REGISTRY
+from ralph.core.model.verdict import Finding, GuardResult
+from ralph.core.text.waiver_name import waiver_name
+from ralph.gates.guards import REGISTRY, inspect
 
 PATH = "tests/test_a.py"
 TESTS = {f"test_x[{case}]": "pass" for case in "abcde"} | {"test_y": "pass", "test_z": "pass"}
@@ -44,6 +46,29 @@ def test_answered_by_name_stays_apart():
     key = f"inventory.deleted:{PATH}::test_y"
     assert (key, True) in gone([], waivers=[key])
     assert (f"inventory.deleted:{PATH}", True) not in gone([], waivers=[key])
+
+
+@pytest.mark.parametrize(
+    ("title", "waiver", "settled"),
+    [
+        ("parses a=b", "parses a=b", True),  # as the journal has it
+        ("parses a=b", "parses a b", True),  # as the screen offers it
+        ("bad types:  ", "bad types:", True),
+        ("x" * 400, "x" * 300, True),
+        ("parses > [a] key", "parses > [a] key", True),
+        ("parses > [a] key", "parses > [b] key", False),
+        ("parses > a key", "parses", True),  # all that stands in it
+        ("parses > a key", "test/a.test.js", True),  # its file, though its id does not name it
+        ("parses > a key", "test/b.test.js", False),
+        ("parses > a key", "pars", False),
+    ],
+)
+def test_a_question_can_be_granted_whatever_its_title(title, waiver, settled):
+    """What the screen offers is typed by a user, and settles just that."""
+    finding = Finding(f"inventory.weakened:{title}", "it asks for less", path="test/a.test.js", asks=True)
+    facts = facts_of({}, {}, waivers={f"inventory.weakened:{waiver_name(waiver)}": "meant"})
+    (result,) = inspect(facts, {"inventory": lambda _: GuardResult("inventory", "t", True, "", (finding,))})
+    assert (result.findings == ()) is settled
 
 
 def test_accusations_are_never_joined():

@@ -323,6 +323,19 @@ def test_a_file_that_cannot_be_loaded_and_a_runner_that_tells_no_files():
     assert witnesses(facts)[0] == ("adds", "calc > it multiplies")
 
 
+def test_a_runner_that_names_files_from_its_own_folder():
+    """`uvu test` says "lite.js" of test/lite.js; what it says of another file is no witness."""
+    final = Reading("pass", "", tests={"lite.js > it adds": "pass", "full.js > it adds": "pass"})
+    over = read({}, {"collect:test/lite.js": "Cannot find module '../lite'"})
+    facts = given(
+        {"calc.js": "1"},
+        {"calc.js": "1", "lite.js": "2", "test/lite.js": "import '../lite';"},
+        final={"tests": final},
+        witness={"tests": over},
+    )
+    assert witnesses(facts)[0] == ("lite.js > it adds",)
+
+
 def test_only_green_tests_are_witnesses():
     """A test that is skipped now shows nothing, however red it was."""
     facts = given(

@@ -168,6 +168,7 @@ def script(run, files=(), **scripts):
 
 
 MOCHA_ARGS = "--reporter json --reporter-option output=/R"
+QUOTED = MOCHA_ARGS.replace("output=/R", "'output=/R'")
 KEEP = '/bin/sh -c "$@" > "/R"; code=$?; cat "/R"; exit $code sh '
 END = 'code=$?; cat "/R"; exit $code'
 BIN = '/bin/sh -c PATH="$PWD/node_modules/.bin:$PATH"; export PATH; '
@@ -178,6 +179,20 @@ BIN = '/bin/sh -c PATH="$PWD/node_modules/.bin:$PATH"; export PATH; '
     [
         ("npm test", {"test": "mocha"}, "mocha", f"npm test -- {MOCHA_ARGS}"),
         ("npm test -- --grep x", {"test": "mocha"}, "mocha", f"npm test -- --grep x {MOCHA_ARGS}"),
+        # Mocha 6 minds two reporters.
+        (
+            "npm test",
+            {"test": "mocha --reporter spec --check-leaks test/"},
+            "mocha",
+            f"{BIN}mocha --check-leaks test/ {QUOTED}",
+        ),
+        (
+            "npm test",
+            {"test": "nyc mocha -R dot test/*.js"},
+            "mocha",
+            f"{BIN}nyc mocha test/*.js {QUOTED}",
+        ),
+        ("mocha --reporter=spec -R dot t.js -- -R x", {}, "mocha", f"mocha t.js {MOCHA_ARGS} -- -R x"),
         ("npm t", {"test": "npm run unit", "unit": "nyc mocha"}, "mocha", f"npm t -- -- {MOCHA_ARGS}"),
         ("yarn test", {"test": "xo && c8 ava"}, "ava", f"{KEEP}yarn test --tap"),
         ("npm run unit", {"unit": "tap"}, "tap", f"{KEEP}npm run unit -- --reporter=tap"),
