@@ -118,6 +118,30 @@ def test_what_did_not_end_well_is_no_judgement(name, seen, cause):
     assert reading.findings
 
 
+@pytest.mark.parametrize(
+    ("name", "line", "missing"),
+    [
+        (
+            "cargo",
+            b"error: rustup could not choose a version of cargo to run, because one wasn't specified",
+            True,
+        ),
+        ("cargo", b"error: toolchain 'nightly-x86_64' is not installed", True),
+        ("cargo", b"error: no matching package named `serde` found", True),
+        ("cargo", b"error: failed to get `serde` as a dependency of package `c v0.1.0 (/c)`", True),
+        ("go", b'x.go:3:8: example.com/a@v0.9.1: Get "https://proxy/a.zip": dial tcp: no such host', True),
+        ("go", b'example.com/a@v0.9.1: Get "https://proxy/a.mod": dial tcp: no such host', True),
+        ("go", b'    x_test.go:9: Get "https://api.example.com/": dial tcp: no such host', False),
+        ("cargo", b"error: could not compile `c` (lib) due to 1 previous error", False),
+    ],
+)
+def test_what_nobody_has_downloaded_is_missing(name, line, missing):
+    """A tool chain or a package that cannot be fetched says nothing of the tree; a test that fails does."""
+    reading = look(name, output=line + b"\n", exit_code=101)
+    assert (reading.cause == "missing") is missing
+    assert reading.status == ("error" if missing else "fail")
+
+
 @pytest.mark.parametrize("name", readers())
 def test_green_evidence_with_a_red_exit_code_is_not_green(name):
     """A report that says all is well does not outweigh an exit code that says it is not."""

@@ -34,7 +34,11 @@ _MISSING = re.compile(
     r"^(?:.*\b(?:python|pypy)[\d.]*t?: No module named (?P<module>\w+)"
     r"|error: Failed to spawn: `?[\w./-]+`?"
     r"|Command not found: [\w./-]+"
-    r"|npm error could not determine executable to run)$",
+    r"|npm error could not determine executable to run"
+    # Tool chains and packages that nobody has downloaded: a check has no network.
+    r"|error: (?:rustup could not choose a version of|toolchain '[^'\n]*' is not installed).*"
+    r"|error: (?:no matching package named|failed to (?:download|get)) `[^\n]*"
+    r"|(?:.*: )?\S+@v\S+: Get \"https?://[^\"\n]+\": dial tcp.*)$",
     re.MULTILINE,
 )
 # As dash, bash, zsh and make say it of a word of a script.
