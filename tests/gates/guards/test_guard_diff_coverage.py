@@ -257,6 +257,7 @@ def test_what_is_said():
     assert result(None).summary.endswith("no check that executes tests was called again")
     assert result(some, new="# only a comment\n").summary == "no line changed that a test could execute"
     assert result(some, path="test_prod.py").summary == "no line changed that a test could execute"
+    assert "only Python and JavaScript are watched" in result(some, path="src/lib.rs").summary
 
 
 def test_lines_that_only_moved_are_not_changed():

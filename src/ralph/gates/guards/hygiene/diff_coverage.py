@@ -12,6 +12,7 @@ from ralph.gates.executed.watched import JAVASCRIPT, PYTHON, Watch
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.texts import decode, name_some, new_lines
 from ralph.gates.guards._parts.statements import changed_statements, utf16
+from ralph.gates.guards._watch.judge_files import is_code
 from ralph.gates.guards.integrity.witness import source_changes
 
 NAME = "diff_coverage"
@@ -40,7 +41,11 @@ def _find_statements(facts: GuardFacts) -> Watch:
     for change in source_changes(facts):
         path = change.path
         new = [row.number for row in fresh.get(path, ())]
-        if not path.endswith((*PYTHON, *JAVASCRIPT)) or path.endswith((".d.ts", ".min.js")) or not new:
+        if path.endswith((".d.ts", ".min.js")) or not new:
+            continue
+        if not path.endswith((*PYTHON, *JAVASCRIPT)):
+            if is_code(path):
+                watch.unread[path] = "only Python and JavaScript are watched"
             continue
         if len(watch.files) >= MAX_FILES or len(new) > left:
             watch.unread[path] = f"only {MAX_FILES} files and {MAX_LINES} lines are watched"
