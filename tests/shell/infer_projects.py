@@ -605,6 +605,24 @@ import pytest
 ? make the tests pass -> pytest [medium]
 ? fix the type errors -> tox run -e typing [medium]
 
+# python-uv-groups
+@ pyproject.toml
+[project]
+name = "fields"
+[tool.pytest.ini_options]
+testpaths = ["tests"]
+@ .github/workflows/ci.yml
+jobs:
+  lint:
+    steps:
+      - run: uv run --only-group tox tox run -f lint
+      - run: uv run --python 3.12 --with-editable . mypy src
+@ tests/test_a.py
+import pytest
+? fix lint -> tox run -f lint [medium]
+? fix the type errors -> mypy src [medium]
+? make the tests pass -> pytest [medium]
+
 # go-make-that-installs
 @ go.mod
 module example.com/cli

@@ -11,6 +11,11 @@ from ralph.core.toolchains.classify_command import script_of, sort_command, why_
     [
         ("pytest -q", "test", "pytest"),
         ("uv run --all-extras pytest -x", "test", "pytest"),
+        ("uv run --only-group tox tox run -f lint", "lint", "tox:lint"),
+        ("uv run --index-strategy first-index --no-extra gpu pytest", "test", "pytest"),
+        ("uvx --with tox-uv --python 3.13 tox -m types", "types", "tox:types"),
+        ("nox -t lint", "lint", "nox:lint"),
+        ("nox -f noxfile.py", "test", "nox"),
         ("python -m pytest tests", "test", "pytest"),
         ("python3 -m unittest discover", "test", "unittest"),
         ("poetry run mypy src", "types", "mypy"),

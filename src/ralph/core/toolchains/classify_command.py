@@ -15,7 +15,7 @@ from msgspec import Struct
 from ralph.core.toolchains.load import toolchains
 from ralph.core.toolchains.never_fails import why_degenerate, why_idle
 from ralph.core.toolchains.rows import KINDS, Kind
-from ralph.core.toolchains.split_command import judging, skip_options, split, strip_launchers
+from ralph.core.toolchains.split_command import environments, judging, skip_options, split, strip_launchers
 
 __all__ = [
     "KINDS",
@@ -139,9 +139,7 @@ def _sort_words(words: list[str]) -> Sorted:
 
 def _environment(name: str, rest: list[str]) -> Sorted:
     """`tox -e typing`, `nox -s lint`: the environment's name says what it is for; else these are tests."""
-    chosen = [
-        rest[at + 1] for at, word in enumerate(rest[:-1]) if word in ("-e", "-s", "--session", "--sessions")
-    ]
+    chosen = environments(name, rest)
     said = named_kind(chosen[0]) if chosen else "test"
     if said in ("deploy", "service", "setup", "writes"):
         return Sorted(why=f"the environment {chosen[0]} of {name} is no check")

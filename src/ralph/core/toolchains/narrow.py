@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from ralph.core.toolchains.load import toolchains
-from ralph.core.toolchains.split_command import skip_options, split, strip_launchers
+from ralph.core.toolchains.split_command import environments, skip_options, split, strip_launchers
 
 WHOLE, PART, EXAMPLE = 0, 1, 2
 _FILE = re.compile(
@@ -52,12 +52,7 @@ def _of_words(words: list[str]) -> int:
     if _FILE_OF_TESTS.search(name):
         return WHOLE if _names_suite(_FILE_OF_TESTS.sub("", name)) else PART
     if name in ("tox", "nox"):
-        chosen = [
-            rest[at + 1]
-            for at, word in enumerate(rest[:-1])
-            if word in ("-e", "-s", "--session", "--sessions")
-        ]
-        return WHOLE if all(_ENVIRONMENT.fullmatch(one) for one in chosen) else PART
+        return WHOLE if all(_ENVIRONMENT.fullmatch(one) for one in environments(name, rest)) else PART
     if any(
         re.match(r"-Dtest=|-Dit\.test=|-run=|--(?:filter|grep|tests|testNamePattern)=", word) for word in rest
     ):

@@ -183,12 +183,12 @@ def strip_launchers(words: list[str]) -> list[str]:
         rest = words[1:]
         launches = known.launchers.get(name, "")
         if launches == "after run or exec" and rest:
-            after = skip_options(rest)
+            after = skip_options(rest, name)
             if after[:1] not in (["run"], ["exec"]):
                 return words
-            words = skip_options(after[1:])
+            words = skip_options(after[1:], name)
         elif launches == "at once":
-            words = skip_options(rest)
+            words = skip_options(rest, name)
             while words and re.match(r"[A-Za-z_]\w*=", words[0]):
                 words = words[1:]
         elif name == "timeout":
@@ -206,13 +206,25 @@ def strip_launchers(words: list[str]) -> list[str]:
     return words
 
 
-def skip_options(words: list[str]) -> list[str]:
-    at, valued = 0, toolchains().words.valued
+def skip_options(words: list[str], launcher: str = "") -> list[str]:
+    """The words behind the options; which take a value is known of each launcher, and of most programs."""
+    known = toolchains()
+    row = known.tools.get(known.name_of(launcher))
+    at, valued = 0, known.words.valued | ((row.launch_values if row else None) or frozenset())
     while at < len(words) and words[at].startswith("-") and words[at] != "-m":
         if words[at] == "--":
             return words[at + 1 :]
         at += 2 if words[at] in valued else 1
     return words[at:]
+
+
+_CHOOSES = {"tox": ("-e", "-f", "-m"), "nox": ("-e", "-s", "-t", "--session", "--sessions", "--tags")}
+
+
+def environments(name: str, rest: list[str]) -> list[str]:
+    """The environments, factors, labels or tags that tox or nox is told: `tox -e py312`, `tox -f lint`."""
+    own = rest[: rest.index("--")] if "--" in rest else rest
+    return [own[at + 1] for at, word in enumerate(own[:-1]) if word in _CHOOSES[name]]
 
 
 def _python(words: list[str]) -> list[str]:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from ralph.core.criterion.proposal import Candidate
-from ralph.core.toolchains.classify_command import split
+from ralph.core.toolchains.split_command import skip_options, split
 from ralph.gates.command import needs_shell
 from ralph.gates.runners import recognise
 from ralph.shell.dependencies.shared import NODE_FOLDERS, PYTHON_FOLDERS
@@ -131,11 +131,8 @@ def _strip_launcher(words: list[str]) -> list[str]:
     at = 1
     if words[0] not in ("npx", "bunx", "pnpx", "uvx"):
         at = next((index + 1 for index, word in enumerate(words) if word in ("run", "exec")), len(words))
-    while at < len(words) and words[at].startswith("-"):
-        at += (
-            2 if words[at] in ("-p", "--package", "--python", "--with", "--group", "--extra", "--from") else 1
-        )
-    return words[at:]
+    inner = skip_options(words[at:], words[0])
+    return inner[1:] if inner[:1] == ["-m"] else inner
 
 
 def _needs_modules(here: Here, cwd: str) -> bool:
