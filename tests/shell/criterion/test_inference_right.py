@@ -51,6 +51,28 @@ CHOSEN = {
         },
         "pytest -q",
     ),
+    "a step for another interpreter": (
+        {
+            ".github/workflows/ci.yml": CI
+            + """      - run: pytest --assert=plain
+        if: "startsWith(matrix.python, 'pypy')"
+      - run: pytest -q
+        if: "! startsWith(matrix.python, 'pypy')"
+""",
+            "tests/test_a.py": "import pytest\n",
+        },
+        "pytest -q",
+    ),
+    "a job for another system": (
+        {
+            ".github/workflows/ci.yml": "on: [push]\njobs:\n"
+            "  a:\n    if: ${{ matrix.os == 'windows-latest' }}\n    steps:\n      - run: pytest -p no:xdist\n"
+            "  t:\n    if: matrix.os == 'ubuntu-latest' || matrix.os == 'macos-latest'\n"
+            "    steps:\n      - run: pytest -q\n",
+            "tests/test_a.py": "import pytest\n",
+        },
+        "pytest -q",
+    ),
     "contracts alone": ({"src/A.sol": "", "test/A.t.sol": ""}, "forge test --offline"),
     "an undefined variable of make": (
         {"Makefile": "test:\n\t$(RUNNER) tests\n", "ci": "make test", "test_a.py": "import pytest\n"},

@@ -37,6 +37,13 @@ _ASIDE = re.compile(
     r"nightly|weekly|cron|sched|release|publish|deploy|bench|perf|docs?\b|fuzz|old|legacy|compat|alternative|canary"
     r"|multiple|e2e|integration|intense|downstream|upstream|experimental|coverage|mutation|miri|sanitiz|valgrind|minimal"
 )
+# What a condition of a job or step holds it to: another interpreter or system than the usual one.
+_HOLDS = r"(?:(?<!!)(?<!! )\b(?:startsWith|endsWith|contains)\([^()]*|==\s*)'[^']*"
+_ELSEWHERE = re.compile(
+    _HOLDS + r"(?:pypy|graalpy|emscripten|windows|win32|macos|darwin|bsd)|!=\s*'(?:linux|ubuntu|cpython)",
+    re.IGNORECASE,
+)
+_HERE = re.compile(_HOLDS + "(?:linux|ubuntu)", re.IGNORECASE)
 _SH = re.compile(
     r"\bsh\s*\(?\s*(?:script:\s*)?(?:'''(.*?)'''|\"\"\"(.*?)\"\"\"|'([^'\n]*)'|\"([^\"\n]*)\")", re.DOTALL
 )
@@ -73,9 +80,14 @@ def _actions(path: str, document: dict[str, Any]) -> Iterator[CiCommand]:
         for one in steps if isinstance(steps, list) else ():
             if isinstance(one, dict) and isinstance(one.get("run"), Mark) and not _may_fail(one):
                 cwd = _folder(one.get("working-directory")) or folder or "."
-                yield from _lines(
-                    path, one["run"], cwd, words, aside=aside or bool(_ASIDE.search(name.lower()))
-                )
+                away = aside or bool(_ASIDE.search(name.lower())) or _elsewhere(job) or _elsewhere(one)
+                yield from _lines(path, one["run"], cwd, words, aside=away)
+
+
+def _elsewhere(one: dict[str, Any]) -> bool:
+    """Is it executed only by another interpreter or on another system?"""
+    when = str(one.get("if", ""))
+    return _ELSEWHERE.search(when) is not None and not _HERE.search(when)
 
 
 def _may_fail(job: dict[str, Any]) -> bool:
