@@ -119,7 +119,7 @@ $ tox
 ```
 @ tests/test_lib.py
 import pytest
-? fix the failing tests -> tox [medium]
+? fix the failing tests -> pytest [medium]
 ? fix lint -> flake8 [medium]
 
 # python-unittest-only
@@ -604,6 +604,82 @@ jobs:
 import pytest
 ? make the tests pass -> pytest [medium]
 ? fix the type errors -> tox run -e typing [medium]
+
+# python-only-tox
+@ tox.ini
+[tox]
+envlist = py311
+[testenv]
+commands = python selftest.py
+@ setup.py
+from setuptools import setup
+@ README.md
+Run `tox -e py311`.
+@ tests/test_lib.py
+def test_x(): pass
+? make the tests pass -> tox -e py311 [medium]
+
+# python-tox-example
+@ pyproject.toml
+[tool.pytest.ini_options]
+testpaths = ["tests"]
+@ README.md
+```
+$ uvx --with tox-uv tox -e py314
+```
+@ .flake8
+[flake8]
+max-line-length = 100
+@ CONTRIBUTING.md
+What we print agrees with `pycodestyle`, which `black` and `unittest` users may know.
+@ .github/workflows/ci.yml
+jobs: {t: {steps: [{run: uv run --group dev tox run}]}}
+@ tests/test_a.py
+import pytest
+? make the tests pass -> pytest [medium]
+? fix lint -> flake8 [medium]
+
+# node-tool-in-prose
+@ package.json
+{"scripts": {"test": "mocha test && tsd"}, "devDependencies": {"mocha": "1"}}
+@ AGENTS.md
+- `bin/`: CLI entrypoints (`mocha`)
+@ test/a.spec.js
+x
+? make the tests pass -> npm test [medium]
+
+# node-other-packagers
+@ package.json
+{"scripts": {"test:ci": "node a.js && node b.js", "lint": "npm run lint:js && npm run lint:md", "lint:js": "eslint .", "lint:md": "markdownlint-cli2"}}
+@ .github/workflows/package-manager-ci.yml
+on: [push]
+jobs:
+  pnpm:
+    steps:
+      - run: pnpm run test:ci
+  md:
+    steps:
+      - run: ./node_modules/.bin/markdownlint-cli2
+@ test/a.test.js
+x
+? make the tests pass -> npm run test:ci [medium]
+? fix lint -> npm run lint [medium]
+
+# go-with-ruby-tests
+@ go.mod
+module example.com/finder
+@ Gemfile
+source 'https://rubygems.org'
+
+gem 'rubocop'
+@ Makefile
+lint:
+$gofmt -l src && bundle exec rubocop -a
+@ .github/workflows/ci.yml
+jobs: {t: {steps: [{run: rubocop --require rubocop-minitest}]}}
+@ a_test.go
+package x
+? fix lint -> bundle exec rubocop & go vet ./... [medium]
 
 # python-uv-groups
 @ pyproject.toml

@@ -80,9 +80,22 @@ def doc_commands(path: str, text: str) -> tuple[list[Candidate], list[str]]:
         texts = [_strip_shell_prompt(line)] if fence or line.startswith(("    ", "\t")) else _spans(line)
         for one in texts:
             made = candidate("docs", one, folder, where)
+            if made and not fence and _only_mentioned(one, line):
+                made = replace(made, usual=True)
             if made and (made.kind or why_dangerous(one) or (sounds_like_check(one) and why_degenerate(one))):
                 found.append(made)
     return found, demands
+
+
+_TOLD = re.compile(
+    r"(?:\b(?:run(?:ning)?|execut(?:e|ing)|call|use|invoke|type)(?: \w+)?|[:|]|^\W*)\s*$", re.IGNORECASE
+)
+
+
+def _only_mentioned(text: str, line: str) -> bool:
+    """Is it a bare name in a sentence ("entry points (`mocha`)"), where nothing says to execute it?"""
+    at = line.find(f"`{text}`")
+    return at > 0 and text in toolchains().tools and _TOLD.search(line[:at]) is None
 
 
 def _spans(line: str) -> list[str]:
@@ -172,31 +185,14 @@ def is_command(text: str) -> bool:
     known = bool(sort_command(text).kind or why_dangerous(text) or why_degenerate(text))
     if first in _LOOKING:  # these are words too
         return _OPERAND.search(text) is not None
-    return known or first.startswith("./") or (" " in text and first in _PROGRAMS)
+    return known or first.startswith("./") or (" " in text and _PROGRAM.fullmatch(first) is not None)
 
 
 _LOOKING = frozenset({"test", "[", "grep", "diff", "cmp", "jq"})
 _OPERAND = re.compile(r"\s(?:-\w|[\w./]*[./]\w)|\s['\"]")
 
 
-_PROGRAMS = frozenset(
-    {
-        "bash",
-        "sh",
-        "python",
-        "python3",
-        "node",
-        "npm",
-        "npx",
-        "make",
-        "go",
-        "cargo",
-        "uv",
-        "java",
-        "ruby",
-        "php",
-    }
-)
+_PROGRAM = re.compile(r"(?:ba)?sh|python3?|node|np[mx]|make|go|cargo|uv|java|ruby|php")
 
 
 def ci_candidates(lines: Iterable[CiCommand]) -> list[Candidate]:
@@ -393,5 +389,10 @@ def _from_row(row: UsualCheck, folder: str, where: str, sign: str) -> Candidate:
         tool=row.tool,
         network=row.network,
         usual=sign != "*" and not sign.startswith("word:"),
-        note=row.note or ("" if sign == "*" else f"it names {sign.partition(':')[2]}"),
+        note=row.note or _shows(sign),
     )
+
+
+def _shows(sign: str) -> str:
+    sort, _, name = sign.partition(":")
+    return f"its tests are written for {name}" if sort == "import" else f"it names {name}" if name else ""

@@ -43,7 +43,7 @@ class Candidate(Struct, frozen=True, omit_defaults=True, kw_only=True):
     note: str = ""
     resolved: bool = True  # its first word exists on this machine
     was: str = ""  # as it stands in the file, when `run` is its local form
-    usual: bool = False  # only a sign of its tool was seen: how the project itself calls it is not known
+    usual: bool = False  # only a sign or the name of its tool was seen: how the project calls it is not known
     aside: bool = False  # of a CI job that is not the main verification
 
 

@@ -24,7 +24,7 @@ from ralph.core.criterion.proposal import (
     Layer,
     ProjectFacts,
 )
-from ralph.core.toolchains.classify_command import Kind
+from ralph.core.toolchains.classify_command import Kind, script_of, sort_command
 from ralph.core.toolchains.load import toolchains
 from ralph.core.toolchains.narrow import EXAMPLE, WHOLE, narrowness
 from ralph.core.toolchains.rows import ToolRow
@@ -76,21 +76,40 @@ def pick(kind: Kind | None, place: Where, name: Name | None = None) -> Picked | 
         and (name is None or named_tools.by(name, one, place.found, kinds))
     ]
     chosen: list[Candidate] = []
-    why: list[str] = []
-    level: Confidence = "high"
     for folder in _folders(place, usable):
         here = [one for one in usable if one.cwd == folder]
         pure = [one for one in here if name is None or named_tools.pure(name, one)]
-        best = best_of(pure or here)
+        chosen.append(best_of(pure or here))
+        if name is None and kind == "lint" and _own_lint_refused(place, folder):
+            chosen += _of_other_languages(chosen[-1], here)
+    why: list[str] = []
+    level: Confidence = "high"
+    for best in chosen:
+        here = [one for one in usable if one.cwd == best.cwd]
         agreeing = {_group(one.layer): one for one in here if one.tool == best.tool and one is not best}
         agreeing.pop(_group(best.layer), None)
-        chosen.append(best)
         why.append(_reason(best))
         why += [f"{one.where} agrees ({LAYER_WORDS[one.layer]})" for one in agreeing.values() if one.where]
         groups = {_group(best.layer), *agreeing}
         strong = bool(groups & {"docs", "ci"}) and len(groups) > 1 and best.resolved
         level = lower(level, "high" if strong else "medium")
     return Picked(tuple(chosen), tuple(why), level) if chosen else None
+
+
+def _own_lint_refused(place: Where, folder: str) -> bool:
+    return any(
+        one.rejected and one.executes and one.cwd == folder and is_own_lint(one)
+        for one in place.found.candidates
+    )
+
+
+def _of_other_languages(best: Candidate, here: list[Candidate]) -> list[Candidate]:
+    """Where the project's own `lint` cannot be used, no linter of one language stands for all of them."""
+    family = toolchains().family_of
+    return [
+        best_of([one for one in here if family(one.tool) == other])
+        for other in sorted({family(one.tool) for one in here} - {family(best.tool), ""})
+    ]
 
 
 def _folders(place: Where, usable: list[Candidate]) -> list[str]:
@@ -180,20 +199,52 @@ def rank(one: Candidate) -> tuple[object, ...]:
     absent = script and not one.resolved  # a file that is not there is nothing to install
     # Only what the project itself says can be wider: a usual command stands behind a part that it names.
     whole = (absent, narrow == EXAMPLE, one.usual or one.aside, narrow)
-    return (*whole, one.aside, TRUST[one.layer], unclear, not plain)
+    trust = 9 if one.usual and one.layer == "docs" else TRUST[one.layer]  # a name that a sentence mentions
+    return (*whole, one.aside, trust, unclear, not plain)
 
 
 def best_of(here: list[Candidate]) -> Candidate:
     """The best command of one kind in one folder: the one answer of `ralph infer` and `ralph init`."""
-    return _installed_twin(min(here, key=rank), here)
+    return _installed_twin(_own_script(min(here, key=rank), here), here)
+
+
+def _own_script(best: Candidate, here: list[Candidate]) -> Candidate:
+    """The project's own `lint` for a part of it, and its own package manager for a script that CI starts."""
+    script = script_of(best.was or best.run)
+    if best.kind == "lint" and (script is None or script[1] != "lint") and best.tool != "pre-commit":
+        own = [one for one in here if is_own_lint(one) and _lints_with(one) != {best.tool}]
+        return min(own, key=rank, default=best)
+    if best.layer == "ci" and script is not None and script[0] in toolchains().packagers:
+        same = [one for one in here if one.layer == "manifest" and script_of(one.was or one.run)]
+        own = [one for one in same if (script_of(one.was or one.run) or script)[1] == script[1]]
+        return next((one for one in own if one.resolved >= best.resolved), best)
+    return best
+
+
+def is_own_lint(one: Candidate) -> bool:
+    return (script_of(one.was or one.run) or ("", ""))[1] == "lint"
+
+
+def _lints_with(one: Candidate) -> set[str]:
+    """The linters in the body of a script; nothing where it starts other scripts."""
+    told = [sort_command(shlex.join(words)) for words in split(one.executes.rsplit(" -> ", 1)[-1])]
+    return {part.tool for part in told if part.kind == "lint"}
+
+
+def makes_environments(tool: str) -> bool:
+    return toolchains().tools.get(tool.split(":", maxsplit=1)[0], ToolRow()).environment == "makes"
 
 
 def _installed_twin(best: Candidate, here: list[Candidate]) -> Candidate:
-    """The same check in a form that starts here: by the same tool, or by what its environment starts."""
-    if best.resolved:
-        return best
+    """The same check in a form that starts here: by the same tool, or by what its environment starts.
+
+    Tests in environments that are made first also give way to a command that the project's files name: a box
+    has no network to make them.
+    """
     tools = toolchains().tools
-    around = tools.get(best.tool.split(":")[0], ToolRow()).environment == "makes"
+    around = makes_environments(best.tool)
+    if best.resolved and not (around and best.kind == "test"):
+        return best
     if not around and len(split(best.executes or best.was or best.run)) > 1:
         return best  # `mocha && tsd` is more than mocha
     twins = [
@@ -202,9 +253,10 @@ def _installed_twin(best: Candidate, here: list[Candidate]) -> Candidate:
         if one.resolved
         and narrowness(one.was or one.run) <= narrowness(best.was or best.run)
         and (
-            one.tool == best.tool
+            (one.tool == best.tool and not best.resolved)
             or (around and one.tool in tools and tools[one.tool].environment == "inside")
         )
+        and not (best.resolved and one.layer == "table")
     ]
     return min(twins, key=rank) if twins else best
 
