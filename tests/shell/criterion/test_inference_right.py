@@ -66,7 +66,7 @@ CHOSEN = {
     "a job for another system": (
         {
             ".github/workflows/ci.yml": "on: [push]\njobs:\n"
-            "  a:\n    if: ${{ matrix.os == 'windows-latest' }}\n    steps:\n      - run: pytest -p no:xdist\n"
+            "  a:\n    if: ${{ matrix.os == 'windows-latest' }}\n    steps:\n      - run: pytest -p no:x\n"
             "  t:\n    if: matrix.os == 'ubuntu-latest' || matrix.os == 'macos-latest'\n"
             "    steps:\n      - run: pytest -q\n",
             "tests/test_a.py": "import pytest\n",
@@ -105,6 +105,50 @@ def test_reasons_cite_the_file_that_says_it(tmp_path, machine):
     }
     made = asked(files, tmp_path, machine)
     assert any("requirements.txt:3" in text for text in made.rationale), made.rationale
+
+
+def test_a_blank_line_before_a_requirement_is_not_cited(tmp_path, machine):
+    """The line of a gem is its own, whatever stands above it."""
+    files = {"Gemfile": "source 'https://rubygems.org'\n\n\ngem 'rspec'\n", "spec/a_spec.rb": "x\n"}
+    made = asked(files, tmp_path, machine)
+    assert any(text.startswith("Gemfile:4:") for text in made.rationale), made.rationale
+
+
+def test_what_tests_are_written_for_is_said_as_that(tmp_path, machine):
+    """A test function without an import of pytest is no line that names it."""
+    made = asked({"test_calc.py": "import calc\n\n\ndef test_x(): pass\n"}, tmp_path, machine)
+    assert "test_calc.py:4" in made.rationale[1], made.rationale
+    assert "its tests are written for pytest" in made.rationale[1], made.rationale
+
+
+WHY_NOT = {
+    "tox": "CONTRIBUTING.md:1: it makes environments first, which needs the network",
+    "mypy": "README.md:1: only its name is mentioned",
+    "pyright": "pyproject.toml:4: less trusted than what was chosen",
+    "pytest -x": "README.md:2: another command of the same place was chosen",
+}
+
+
+@pytest.mark.parametrize(("task", "texts"), [(TASK, ("tox",)), ("fix the types", ("mypy", "pyright"))])
+def test_why_a_command_was_not_chosen_is_true(task, texts, tmp_path, machine):
+    """`less trusted` is said only of a place that is trusted less than that of the choice."""
+    files = {
+        "CONTRIBUTING.md": "Run `tox`, then run `mypy src`.\n",
+        "README.md": "Types are known by `mypy`.\n",
+        "pyproject.toml": "[tool.pytest]\nx = 1\n[tool.mypy]\n[tool.pyright]\n",
+        "tests/test_a.py": "import pytest\n",
+    }
+    repo = make(tmp_path, files)
+    made = propose(task, cwd=str(repo), env={"PATH": str(machine[0]), "HOME": str(tmp_path)})
+    told = {one.criterion: one.rejected_because for one in made.alternatives_considered}
+    assert {text: told.get(text) for text in texts} == {text: WHY_NOT[text] for text in texts}, told
+
+
+def test_two_commands_of_one_document_are_of_one_place(tmp_path, machine):
+    """The other one is not called less trusted."""
+    made = asked({"README.md": "Run `pytest -q`.\nRun `pytest -x`.\n", "tests/a.txt": ""}, tmp_path, machine)
+    told = {one.criterion: one.rejected_because for one in made.alternatives_considered}
+    assert told["pytest -x"] == WHY_NOT["pytest -x"], told
 
 
 def test_what_is_not_installed_is_said_with_its_line(tmp_path, machine):

@@ -19,7 +19,7 @@ from ralph.core.toolchains.load import toolchains
 
 MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 _NAME = re.compile(r"[A-Za-z0-9@][A-Za-z0-9._/@-]*")
-_GEM = re.compile(r"^\s*gem\s+['\"]([\w.-]+)['\"]", re.MULTILINE)
+_GEM = re.compile(r"^[ \t]*gem[ \t]+['\"]([\w.-]+)['\"]", re.MULTILINE)
 _MIX = re.compile(r"\{:(\w+),")
 _ARTIFACT = re.compile(r"<artifactId>\s*([\w.-]+)\s*</artifactId>")
 _ASSIGNED = re.compile(r"^[ ]*(?:export +|override +)*(\w+)\s*([?+]|:{1,3}|)=[ \t]*([^#\n]*)", re.MULTILINE)
@@ -36,7 +36,7 @@ _SAYING = re.compile(r"\$\((?:info|warning)\b[^()]*(?:\([^()]*\)[^()]*)*\)")
 _PLUGIN = re.compile(r"checkstyle|spotless|junit|kotest|jacoco|spotbugs")
 _FAIL_UNDER = re.compile(r"^\s*fail_under\s*=\s*(\d+(?:\.\d+)?)\s*$", re.MULTILINE)
 _WORD = re.compile(
-    r"^\s*(enable_testing|add_test|gtest_discover_tests|catch_discover_tests)\s*\(", re.MULTILINE
+    r"^[ \t]*(enable_testing|add_test|gtest_discover_tests|catch_discover_tests)\s*\(", re.MULTILINE
 )
 
 

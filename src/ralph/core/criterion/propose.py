@@ -27,11 +27,10 @@ from ralph.core.criterion.proposal import (
     join_commands,
     why_missing,
 )
-from ralph.core.criterion.rank import CriterionPart, Where, as_check, checks_of_kind, lower, pick
+from ralph.core.criterion.rank import CriterionPart, Where, as_check, checks_of_kind, lower, pick, why_another
 from ralph.core.model.gate import TaskClass
 from ralph.core.toolchains.classify_command import sounds_like_check
 from ralph.core.toolchains.load import toolchains
-from ralph.core.toolchains.narrow import WHOLE, narrowness
 
 MAX_SHOWN = 8  # rejected alternatives that are told
 _WORDS: dict[str, str] = {
@@ -282,13 +281,13 @@ def _alternatives(found: ProjectFacts, checks: tuple[Check, ...]) -> tuple[Alter
         text = one.was or one.run
         if (one.run, one.cwd) in used or text in rows:
             continue
-        why = _rejection(one, kinds)
+        why = _rejection(one, kinds, checks)
         if why and (one.rejected or not kinds or one.kind in kinds):
             rows[text] = why
     return tuple(Alternative(text[:200], why[:300]) for text, why in list(rows.items())[:MAX_SHOWN])
 
 
-def _rejection(one: Candidate, kinds: Collection[str]) -> str:
+def _rejection(one: Candidate, kinds: Collection[str], checks: tuple[Check, ...]) -> str:
     where = one.where or "the files"
     if one.rejected.endswith(("is no check that is known", "is not used as a check here")):
         return ""
@@ -299,9 +298,7 @@ def _rejection(one: Candidate, kinds: Collection[str]) -> str:
     if one.network:
         return f"{where}: it needs the network"
     if one.kind in kinds:  # something was chosen of this kind
-        narrow = one.kind == "test" and narrowness(one.was or one.run) != WHOLE
-        why = "it executes only some of the tests" if narrow else "less trusted than what was chosen"
-        return f"{where}: {why}"
+        return f"{where}: {why_another(one, checks)}"
     return "" if one.resolved else f"{where}: {why_missing(one.run, one.hint)}"
 
 

@@ -23,6 +23,7 @@ from ralph.core.criterion.proposal import (
     Confidence,
     Layer,
     ProjectFacts,
+    why_missing,
 )
 from ralph.core.toolchains.classify_command import Kind, script_of, sort_command
 from ralph.core.toolchains.load import toolchains
@@ -259,6 +260,22 @@ def _installed_twin(best: Candidate, here: list[Candidate]) -> Candidate:
         and not (best.resolved and one.layer == "table")
     ]
     return min(twins, key=rank) if twins else best
+
+
+def why_another(one: Candidate, checks: tuple[Check, ...]) -> str:
+    """Why a command of the kinds that were chosen is not among these checks."""
+    if one.kind == "test" and narrowness(one.was or one.run) != WHOLE:
+        return "it executes only some of the tests"
+    trust = min(TRUST[check.layer] for check in checks)
+    if TRUST[one.layer] > trust:
+        return "less trusted than what was chosen"
+    if not one.resolved:
+        return why_missing(one.run, one.hint)
+    if makes_environments(one.tool):
+        return "it makes environments first, which needs the network"
+    if one.usual or one.aside:
+        return "only its name is mentioned" if one.usual else "not every change goes through its CI job"
+    return f"another command {'of the same place ' if TRUST[one.layer] == trust else ''}was chosen"
 
 
 def _reason(one: Candidate) -> str:
