@@ -75,6 +75,10 @@ TABLE: dict[str, list[str]] = {
         "make the project compile",
     ],
     "regression": [
+        "make the charge handler a class",
+        "make the round function pure",
+        "make pay and charge share one helper",
+        "charge card tests",
         "refactor the auth module",
         "extract a helper from the tests",
         "rename test helpers",
@@ -106,6 +110,9 @@ TABLE: dict[str, list[str]] = {
         "???",
     ],
     "implement-feature": [
+        "Make pay charge twice the sum",
+        "make invoices round up",
+        "Round totals to two digits",
         "implement login",
         "implement documentation search",
         "add feature flags",

@@ -14,6 +14,7 @@ suppressed things: they are green already, and green says nothing of them.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from ralph.core.criterion import task_verbs as known
 from ralph.core.model.gate import TaskClass
@@ -259,16 +260,15 @@ def _class_of_behaviour(verb: str, rest: list[str], text: str) -> TaskClass | No
         return "implement-feature" if verb in known.NEW else "bug-fix"
     if verb == "add" and (_about_chores(rest, near) or known.FILES.search(text)) and not _head(near, _ADD[1]):
         return "regression"
-    if verb not in known.ADDS and verb not in known.MENDS:
+    if verb not in known.ADDS | known.CALCULATES | known.MENDS:
         return None
     if verb == "extend" and _head(near, _RAISE[1]):
         return None
     if _about_chores(rest, near) or (verb == "avoid" and known.PERFORMANCE & set(rest[:5])):
         return "regression"
-    if verb in ("handle", "return"):
-        trouble = verb == "handle" and known.EDGES.search(" ".join(rest))
-        return "bug-fix" if trouble else "implement-feature"
-    return "implement-feature" if verb in known.ADDS else "bug-fix"
+    if verb == "handle":
+        return "bug-fix" if known.EDGES.search(" ".join(rest)) else "implement-feature"
+    return "bug-fix" if verb in known.MENDS else "implement-feature"
 
 
 def _about_documents(verb: str, rest: list[str], near: list[str]) -> bool:
@@ -329,7 +329,8 @@ def _class_of_making(verb: str, rest: list[str], near: list[str]) -> TaskClass:
     if verb == "ensure":
         return "bug-fix"
     does = (known.BEHAVES - _STATES) & set(rest[1:]) or any(
-        known.ADJECTIVES.fullmatch(word) for word in rest[1:]
+        known.ADJECTIVES.fullmatch(word) or (word in known.CALCULATES and before not in known.ARTICLES)
+        for before, word in pairwise(rest)
     )
     return "implement-feature" if does else "regression"
 

@@ -25,6 +25,8 @@ ADDS = _set(
     "highlight suggest autocomplete embed upload download count "
     "validate"
 )
+# What it shall do with numbers and money: also nouns, so not behind an article or between names.
+CALCULATES = _set("charge round refund")
 # What it shall stop doing wrong.
 MENDS = _set(
     "cannot handle prevent avoid dont never stop ensure "
@@ -78,6 +80,7 @@ FILES = re.compile(
     r"\bpy\.typed\b|(?<!\w)\.(?:gitignore|gitattributes|editorconfig|github)\b|^add (?:a )?license\b",
     re.IGNORECASE,
 )
+ARTICLES = _set("a an the our its this that each every and or , in of for to with")
 PLACES = _set("in on for to from of with")
 QUALITIES = _set(
     "faster quicker better cleaner simpler smaller readable "
