@@ -605,6 +605,20 @@ import pytest
 ? make the tests pass -> pytest [medium]
 ? fix the type errors -> tox run -e typing [medium]
 
+# python-documents-aside
+@ pyproject.toml
+[dependency-groups]
+dev = ["pytest", "ruff"]
+@ .github/CONTRIBUTING.md
+`uv run pytest -q` is for tests, and before each commit `scripts/lint`.
+@ scripts/lint
+#!/bin/sh
+${PREFIX}ruff check --fix src
+@ tests/test_a.py
+import pytest
+? make the tests pass -> pytest -q [high]
+? fix lint -> ruff check . [medium]
+
 # python-only-tox
 @ tox.ini
 [tox]

@@ -65,7 +65,6 @@ def doc_commands(path: str, text: str) -> tuple[list[Candidate], list[str]]:
     demands: list[str] = []
     fence = False
     shell = True
-    folder = posixpath.dirname(path) or "."
     for number, line in enumerate(text.splitlines()[:4000], 1):
         mark = _FENCE.match(line)
         if mark:
@@ -79,7 +78,7 @@ def doc_commands(path: str, text: str) -> tuple[list[Candidate], list[str]]:
             demands.append(f"{where} says: {line.strip()[:160]}")
         texts = [_strip_shell_prompt(line)] if fence or line.startswith(("    ", "\t")) else _spans(line)
         for one in texts:
-            made = candidate("docs", one, folder, where)
+            made = candidate("docs", one, ".", where)  # also those of docs/ and .github/
             if made and not fence and _only_mentioned(one, line):
                 made = replace(made, usual=True)
             if made and (made.kind or why_dangerous(one) or (sounds_like_check(one) and why_degenerate(one))):
