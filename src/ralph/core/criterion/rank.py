@@ -81,7 +81,10 @@ def pick(kind: Kind | None, place: Where, name: Name | None = None) -> Picked | 
         here = [one for one in usable if one.cwd == folder]
         pure = [one for one in here if name is None or named_tools.pure(name, one)]
         chosen.append(best_of(pure or here))
-        if name is None and kind == "lint" and _own_lint_refused(place, folder):
+        refused = [
+            one for one in place.found.candidates if one.rejected and one.executes and one.cwd == folder
+        ]
+        if name is None and kind == "lint" and any(_script(one)[1] == "lint" for one in refused):
             chosen += _of_other_languages(chosen[-1], here)
     why: list[str] = []
     level: Confidence = "high"
@@ -95,13 +98,6 @@ def pick(kind: Kind | None, place: Where, name: Name | None = None) -> Picked | 
         strong = bool(groups & {"docs", "ci"}) and len(groups) > 1 and best.resolved
         level = lower(level, "high" if strong else "medium")
     return Picked(tuple(chosen), tuple(why), level) if chosen else None
-
-
-def _own_lint_refused(place: Where, folder: str) -> bool:
-    return any(
-        one.rejected and one.executes and one.cwd == folder and is_own_lint(one)
-        for one in place.found.candidates
-    )
 
 
 def _of_other_languages(best: Candidate, here: list[Candidate]) -> list[Candidate]:
@@ -211,19 +207,19 @@ def best_of(here: list[Candidate]) -> Candidate:
 
 def _own_script(best: Candidate, here: list[Candidate]) -> Candidate:
     """The project's own `lint` for a part of it, and its own package manager for a script that CI starts."""
-    script = script_of(best.was or best.run)
-    if best.kind == "lint" and (script is None or script[1] != "lint") and best.tool != "pre-commit":
-        own = [one for one in here if is_own_lint(one) and _lints_with(one) != {best.tool}]
+    runner, name = _script(best)
+    if best.kind == "lint" and name != "lint" and best.tool != "pre-commit":
+        own = [one for one in here if _script(one)[1] == "lint" and _lints_with(one) != {best.tool}]
         return min(own, key=rank, default=best)
-    if best.layer == "ci" and script is not None and script[0] in toolchains().packagers:
-        same = [one for one in here if one.layer == "manifest" and script_of(one.was or one.run)]
-        own = [one for one in same if (script_of(one.was or one.run) or script)[1] == script[1]]
-        return next((one for one in own if one.resolved >= best.resolved), best)
+    others = toolchains().packagers - {runner}
+    if best.layer == "ci" and runner in toolchains().packagers:
+        own = [one for one in here if one.layer == "manifest" and _script(one)[0] in others]
+        return next((one for one in own if _script(one)[1] == name and one.resolved >= best.resolved), best)
     return best
 
 
-def is_own_lint(one: Candidate) -> bool:
-    return (script_of(one.was or one.run) or ("", ""))[1] == "lint"
+def _script(one: Candidate) -> tuple[str, str]:
+    return script_of(one.was or one.run) or ("", "")
 
 
 def _lints_with(one: Candidate) -> set[str]:
@@ -237,14 +233,10 @@ def makes_environments(tool: str) -> bool:
 
 
 def _installed_twin(best: Candidate, here: list[Candidate]) -> Candidate:
-    """The same check in a form that starts here: by the same tool, or by what its environment starts.
-
-    Tests in environments that are made first also give way to a command that the project's files name: a box
-    has no network to make them.
-    """
+    """The same check in a form that starts here: by the same tool, or by what its environment starts."""
     tools = toolchains().tools
     around = makes_environments(best.tool)
-    if best.resolved and not (around and best.kind == "test"):
+    if best.resolved and not (around and best.kind == "test"):  # a box has no network to make environments
         return best
     if not around and len(split(best.executes or best.was or best.run)) > 1:
         return best  # `mocha && tsd` is more than mocha
