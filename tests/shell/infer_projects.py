@@ -679,6 +679,20 @@ x
 ? make the tests pass -> npm run test:ci [medium]
 ? fix lint -> npm run lint [medium]
 
+# node-beside-make
+@ package.json
+{"scripts": {"test": "node --test a && node --test b"}}
+@ pnpm-lock.yaml
+lockfileVersion: 9
+@ Makefile
+test:
+$node --test a
+@ .github/workflows/ci.yml
+jobs: {t: {steps: [{run: pnpm test}]}}
+@ a/a.test.js
+x
+? make the tests pass -> pnpm test [high]
+
 # go-with-ruby-tests
 @ go.mod
 module example.com/finder
