@@ -139,6 +139,18 @@ def test_flaky_at_the_base_does_not_block(place, tmp_path):
     place.expect(done, "verified", 0, 1, grade="B", says="flaky on the base too, so forgiven here")
 
 
+def test_flaky_at_the_base_does_not_block_a_feature_where_nothing_else_was_red(green, tmp_path):
+    """A base that is red by a flaky test alone holds nothing against a task that asks for no green."""
+    green.commit("a flaky test", test_flaky__py=COUNTING.format(path=str(tmp_path / "count"), red=(1, 4)))
+    words = files(
+        calc__py=fixed_calc() + POWER, test_power__py=one_test("self.assertEqual(calc.power(2, 5), 32)")
+    )
+    check = "python3 -m unittest"
+    writer = agent("writes_files", words, "COMPLETE")
+    done = green.loop(writer, "--sandbox", "none", "--max-iterations", "1", task=FEATURE, check=check)
+    green.expect(done, "verified", 0, 1, grade="B", says="flaky on the base too, so forgiven here")
+
+
 def test_flaky_at_the_base_does_not_block_what_changes_tests(green, tmp_path):
     """Nor where it is red when the base's tests judge the new source: nobody is asked about it."""
     flaky = COUNTING.format(path=str(tmp_path / "count"), red=(3, 5, 7, 9)).replace(

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator
 
 from msgspec.structs import replace
 
-from ralph.core.model.gate import Gate
+from ralph.core.model.gate import MAKE_IT_GREEN, Gate
 from ralph.core.model.verdict import Reading
 from ralph.core.proof.compare import red_keys
 from ralph.core.proof.flaky import forgive_flakes
@@ -25,7 +25,11 @@ from ralph.shell.git import trees
 from ralph.shell.ports import Attention
 from ralph.shell.sandbox.site import Site
 
-_FLAKES_ASKED = re.compile(r"flak|intermittent|now and then|sometimes|random|unstable|race", re.IGNORECASE)
+_FLAKES_ASKED = re.compile(
+    r"flak|intermittent|now and then|sometimes|random|unstable|race|deadlock|\bhang|concurren|timing"
+    r"|\bthread",
+    re.IGNORECASE,
+)
 MAX_TESTS = 5  # a suite that falls apart is no flake
 MAX_CALLS = 12
 MAX_SECONDS = 60.0
@@ -106,7 +110,8 @@ class BaseFlakes:
             return frozenset()  # a file that cannot be loaded, or a report that contradicts itself
         if _FLAKES_ASKED.search(self._site.order.task) or any(self._is_named(name) for name in red):
             return frozenset()  # they are what the task is about
-        if gate.proof and base.status != "pass" and not red_keys(base, gate.fail_on) - {*base.flaky, "exit"}:
+        wants_green = gate.proof and self._site.order.criterion.task_class in MAKE_IT_GREEN
+        if wants_green and base.status != "pass" and not red_keys(base, gate.fail_on) - {*base.flaky, "exit"}:
             return frozenset()  # flaky tests are all that was red: they may be what the task is about
         if any(base.tests.get(name) != "pass" and name not in base.flaky for name in red):
             return frozenset()
