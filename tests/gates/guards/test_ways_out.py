@@ -76,6 +76,27 @@ def test_a_red_test_that_was_bent_accuses_and_a_green_one_asks():
     assert not any(result.integrity for result in results)
 
 
+@pytest.mark.parametrize(
+    ("said", "asks"),
+    [
+        ("E   URLError: <urlopen error [Errno -3] Temporary failure in name resolution>", True),
+        ("long\n" * 20 + "ConnectionRefusedError: [Errno 111] Connection refused\nmore", True),
+        ("E   assert 3 == 4", False),
+    ],
+)
+def test_red_for_want_of_the_network_tells_nothing(said, asks):
+    """Checks have no network: a test that was red for that alone and is changed asks; a word for it lies at
+    the base, so the work cannot bring one."""
+    key, red = f"{PATH}::test_a", read_as(test_a="fail")
+    base = {"tests": replace(red["tests"], findings=(Finding(key, said, path=PATH),))}
+    found = judged(base, red)[1]
+    assert found == dict.fromkeys({"inventory.weakened", "base_tests.red"}, asks)
+    other = replace(base["tests"], findings=(Finding(f"{PATH}::test_b", said, path=PATH),))
+    assert not any(judged({"tests": other}, base)[1].values()), "the text of another test, or one of later"
+    gone = {"final": {"tests": Reading("pass", "", tests={})}, "new": ""}
+    assert judged(base, red, **gone)[1]["inventory.deleted"] is asks
+
+
 def test_a_word_on_a_test_settles_all_questions_about_it():
     """Whichever of the guards it names; but no accusation, and no other test."""
     red, green = read_as(test_a="fail"), read_as(test_a="pass")

@@ -24,6 +24,7 @@ from ralph.gates.guards._files.removed import removed_on_request
 from ralph.gates.guards._tests.moved import only_lost
 from ralph.gates.guards._watch.attribution import find_misread, find_softened, judge_alone_turns, not_told
 from ralph.gates.judging_paths import is_config
+from ralph.gates.readers import lacked_network
 
 NAME = "base_tests"
 CALLED = True
@@ -112,13 +113,11 @@ def _red(gate: Gate, base: Reading | None, over: Reading, final: Reading | None)
 
 
 def _was_red(key: str, base: Reading | None, gate: Gate) -> bool:
-    """Was it red before, or is it a file of which something was?"""
-    if base is None or key in red_keys(base, gate.fail_on):
+    """Was it red before, or is it a file of which something was, and not for want of the network?"""
+    if base is None:
         return True
-    where = key.removeprefix(COLLECT)
-    return any(
-        state == "fail" and base.files.get(test) == where for test, state in (base.tests or {}).items()
-    )
+    where, red = key.removeprefix(COLLECT), red_keys(base, gate.fail_on)
+    return any((one == key or base.files.get(one) == where) and not lacked_network(base, one) for one in red)
 
 
 def _no_verdict(base: Reading | None, over: Reading) -> bool:

@@ -19,6 +19,7 @@ from ralph.gates.guards._base.questions import join_questions
 from ralph.gates.guards._files.removed import removed_on_request
 from ralph.gates.guards._tests.moved import find_moves, only_lost
 from ralph.gates.guards._watch.attribution import judge_alone_turns
+from ralph.gates.readers import lacked_network
 
 NAME = "inventory"
 CALLED = True
@@ -106,6 +107,7 @@ def _by_id(gate: Gate, base: Reading, final: Reading, facts: GuardFacts) -> list
             continue  # the base's file asks for what is gone; this test is the same, and passes
         if what:
             asks = older == "pass" if what == "skipped" else state != "fail" or wants_other_tests(facts.task)
+            asks = asks or lacked_network(base, name)
             if what == "weakened":
                 asks = asks or not judge_alone_turns(facts, gate.name, name)
             text = _SENTENCES[what].format(id=name)

@@ -112,11 +112,13 @@ def stopped_early(obs: Observation, gate: Gate) -> Reading | None:
 _SCANNER = re.compile(
     r"(?:^|[\s/])(?:semgrep|pip-audit|govulncheck|osv-scanner|trivy|safety|bundle-audit)\b|\baudit\b"
 )
-_UNFETCHED = re.compile(
+# What is asked over the network, where there is none.
+UNFETCHED = re.compile(
     r"^.*(?:(?:failed|unable) to (?:download|fetch|resolve|connect|get)|could not (?:download|fetch"
     r"|resolve|connect)"
     r"|couldn't fetch|max retries exceeded|name or service not known|failure in name resolution|ENOTFOUND"
-    r"|EAI_AGAIN|ECONNREFUSED|no such host|connection (?:refused|error|timed out)|network is unreachable).*$",
+    r"|EAI_AGAIN|ECONNREFUSED|ENETUNREACH|no such host|getaddrinfo|connection attempts failed"
+    r"|connection (?:refused|error|timed out)|network is unreachable).*$",
     re.IGNORECASE | re.MULTILINE,
 )
 _NO_RULES = re.compile(
@@ -129,7 +131,7 @@ def _rules_not_fetched(obs: Observation, gate: Gate) -> Reading | None:
     if not _SCANNER.search(gate.run):
         return None
     said = clean(obs.output[-8_000:])
-    hit = (_UNFETCHED.search(said) if obs.exit_code else None) or _NO_RULES.search(said)
+    hit = (UNFETCHED.search(said) if obs.exit_code else None) or _NO_RULES.search(said)
     if hit is None:
         return None
     return error_reading("missing", f"its rules could not be fetched: {hit.group(0).strip()[:200]}", obs)
@@ -146,6 +148,11 @@ def _not_started(why: str, obs: Observation, gate: Gate) -> Reading:
     if "/" in word and not word.startswith(("/", "~")) and not installed:
         return Reading("fail", summary, findings=(Finding("exit", summary),))
     return error_reading("missing", summary, obs)
+
+
+def lacked_network(reading: Reading, key: str) -> bool:
+    """Is this red for want of the network, as its text says? Checks have none: such a red tells nothing."""
+    return any(one.key == key and UNFETCHED.search(one.message) for one in reading.findings)
 
 
 def lost_report(obs: Observation, problem: str) -> Reading:
