@@ -239,6 +239,8 @@ Ensure the docs mention Python 3.13
 Move the installation notes to the README
 """,
     "coverage": """
+Add test cases for digits
+Add failing test case for empty rows
 test: add cases for empty input
 test(parser): cover nested quotes
 tests: add a test for redirects
@@ -253,6 +255,9 @@ Increase test coverage of the router
 Write tests for the new API
 """,
     "regression": """
+Fix incorrectly-named test suite function (#16)
+Add fuzzing for the header parser
+Add benchmarks
 refactor: split the parser
 refactor(parser)!: drop the old grammar
 refactor!: remove deprecated aliases

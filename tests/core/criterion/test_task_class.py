@@ -172,6 +172,24 @@ def test_the_table_of_subjects_is_large_enough():
     assert len(ROWS) == len(set(ROWS)) >= 200
 
 
+@pytest.mark.parametrize(
+    ("expected", "task"),
+    [
+        (
+            "implement-feature",
+            "Add as_dict option to to_jwk\n\nThe tests and the benchmark now use it.",
+        ),
+        ("implement-feature", "Support notes in tracebacks. Mention it in the docs"),
+        ("bug-fix", "Do not fail when a key cannot be used.\n\n* Add a note to the changelog"),
+        ("docs", "Update the README. Handle old names too"),
+        ("test-pass", "fix it. The tests fail"),
+    ],
+)
+def test_the_first_sentence_gives_the_class(expected, task):
+    """What comes after it tells why, and of documents and tests that come with the work."""
+    assert task_class(task) == expected
+
+
 @given(st.text(max_size=300))
 def test_any_text_has_a_class(task):
     """No text makes it raise, and every answer is one of the known classes."""

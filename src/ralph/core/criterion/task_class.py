@@ -21,6 +21,8 @@ from ralph.core.model.gate import TaskClass
 from ralph.core.toolchains.load import toolchains
 
 _MAX_CHARS = 2000  # characters; the verb of a task stands at its beginning
+# What comes after tells why and how, and of the documents and tests that come with it.
+_FIRST = re.compile(r".+?(?=[.!?;](?:\s|$)|\n[ \t]*\n|\Z)", re.DOTALL)
 _TOKEN = re.compile(r"#[0-9]+|[a-z][a-z0-9_+-]*|[.,;:!?\n]")
 
 
@@ -181,7 +183,9 @@ def _class_by_verb(task: str) -> TaskClass:
     at = next((at for at, word in enumerate(words) if word not in _FILLERS or word == "let"), len(words))
     if at < len(words):
         words[at] = _base(words[at])
-        asked = _class_of_behaviour(words[at], words[at + 1 :], task)
+        first = _FIRST.match(task)
+        said = len(_TOKEN.findall(first.group().lower())) if first else len(words)
+        asked = _class_of_behaviour(words[at], words[at + 1 : max(said, at + 1)], task)
         if asked is not None:
             return asked
     row = _LEADING.get(words[at]) if at < len(words) else None
@@ -260,6 +264,8 @@ def _class_of_behaviour(verb: str, rest: list[str], text: str) -> TaskClass | No
         return "implement-feature" if verb in known.NEW else "bug-fix"
     if verb == "add" and (_about_chores(rest, near) or known.FILES.search(text)) and not _head(near, _ADD[1]):
         return "regression"
+    if verb == "fix" and known.OF_TESTS.search(" ".join(near)):
+        return "regression"
     if verb not in known.ADDS | known.CALCULATES | known.MENDS:
         return None
     if verb == "extend" and _head(near, _RAISE[1]):
@@ -307,8 +313,6 @@ def _place_is(rest: list[str], names: frozenset[str]) -> bool:
             place = _object(
                 [one for one in rest[at + 1 :] if one not in ("the", "a", "an", "our", "its", "all")]
             )
-            if place[-2:] == ["test", "cases"]:
-                place = ["tests"]
             if place and place[-1] in names:
                 return True
     return False

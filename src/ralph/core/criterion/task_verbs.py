@@ -74,7 +74,12 @@ LINKS = _set("link links url urls")
 CHORES = _set(
     "test tests testsuite suite ci workflow workflows "
     "actions dependabot gitignore editorconfig pre-commit tox nox "
-    "makefile matrix codecov codeowners bench benchmark benchmarks py-typed license linter pipeline lockfile"
+    "makefile matrix codecov codeowners bench benchmark benchmarks py-typed license linter pipeline lockfile "
+    "fuzz fuzzing fuzzer fuzzers"
+)
+# "the test suite function": a part of the tests.
+OF_TESTS = re.compile(
+    r"\b(?:tests? ?suite|tests?) (?:functions?|methods?|class(?:es)?|names?|modules?|files?|fixtures?)\Z"
 )
 FILES = re.compile(
     r"\bpy\.typed\b|(?<!\w)\.(?:gitignore|gitattributes|editorconfig|github)\b|^add (?:a )?license\b",
@@ -142,4 +147,5 @@ JOINED = (
     (re.compile(r"^clean(?:ed|s)? ?up\b", re.IGNORECASE), "clean"),
     (re.compile(r"^work on (?=(?:the |all |these )*(?:failing|broken|red)\b)", re.IGNORECASE), "fix "),
     (re.compile(r"\bcan(?:no|['\u2019])t\b", re.IGNORECASE), "cannot"),
+    (re.compile(r"\btest[- ]cases?\b", re.IGNORECASE), "test"),
 )
