@@ -320,6 +320,26 @@ def test_without_a_last_word_nothing_ends_unproven() -> None:
     assert not given.ends_unproven
 
 
+@pytest.mark.parametrize(
+    ("claim", "alone", "more", "ends"),
+    [
+        (b.COMPLETE, 1, {}, True),
+        (b.COMPLETE, 0, {}, False),
+        (None, 1, {}, False),
+        (b.COMPLETE, 1, {"tolerance": "item"}, False),  # a plan has its own ends
+    ],
+)
+def test_nobody_is_sent_for_a_witness_that_cannot_be(claim: Any, alone: int, more: Any, ends: bool) -> None:
+    """A task about tests whose work is tests alone ends unproven by one claim; a second call adds nothing."""
+    guards = (b.guard(name="witness", counted={"witness": 0, "alone": alone}),)
+    criterion = {"min_grade": "B"}
+    given = asked(
+        guards, GREEN, GREEN, gates=(b.gate(),), changed=True, claim=claim, criterion=criterion, **more
+    )
+    assert given.ends_unproven is ends
+    assert not given.verified
+
+
 def test_a_proof_that_is_as_red_as_before_blocks_unless_told_otherwise() -> None:
     """A merge that is judged again asks so: old red is passed over only where the criterion is another."""
     criterion = Criterion(task_class="bug-fix", gates=(b.gate(), LINT))

@@ -4,7 +4,7 @@ import shutil
 import sys
 
 import pytest
-from guardkit import PYTEST
+from guardkit import PYTEST, facts_of
 from msgspec.structs import replace
 from witnesskit import (
     ADD,
@@ -350,6 +350,25 @@ def test_said_when_no_test_was_written():
     result = REGISTRY["witness"](given(witness=None))
     assert result.summary == "no test was added or changed that could show the new behaviour"
     assert result.counted == {}
+
+
+@pytest.mark.parametrize(
+    ("task", "more", "alone"),
+    [
+        ("Fix bug in the tests of sums", {}, True),
+        ("Support pytest 9", {"CHANGELOG.md": "x"}, True),
+        ("Handle zero", {}, False),
+        ("Handle zero\n\nWith tests.", {}, False),
+        ("Fix the tests", {"a.py": "x"}, False),
+        ("Fix the tests", {"pytest.ini": "[pytest]"}, False),
+    ],
+)
+def test_said_when_a_task_about_tests_changed_tests_alone(task, more, alone):
+    """No test can show such work: the exit need not wait for one."""
+    green = {"tests": read()}
+    after = {"tests/test_a.py": "2", **more}
+    facts = facts_of({"tests/test_a.py": "1"}, after, task=task, base=green, final=green, witness={})
+    assert ("alone" in REGISTRY["witness"](facts).counted) is alone
 
 
 def test_many_witnesses_are_counted_and_few_are_named():

@@ -116,8 +116,9 @@ def decide_exit(
 ) -> Exit:
     """May this tree leave the loop? `guards` is None while only verdicts are in: then, may it still?
 
-    `last_word`: the agent insists that it is done, or its class of task knows no witness. `left_out`: what
-    the agent wrote that is in no tree, so nothing can be said of the work as a whole.
+    `last_word`: the agent insists that it is done, or its class of task knows no witness; nor is there one
+    where a task about tests changed tests alone. `left_out`: what the agent wrote that is in no tree, so
+    nothing can be said of the work as a whole.
     """
     not_yet = red_sentences(criterion, baseline, now, tolerance)
     way = "remove it or add it to .gitignore"
@@ -134,6 +135,8 @@ def decide_exit(
         return Exit(verified=False, not_yet=("nothing has changed yet",))
     proof = prove(criterion, baseline, now, guards or (), protection, generated, tester)
     missing = _short_of(proof, criterion, claim)
+    if tolerance == "task" and claim is not None and claim.status == "COMPLETE":
+        last_word = last_word or any(result.counted.get("alone") for result in guards or ())
     hoped: Grade = "A" if tester is not None and tester.sealed and not tester.doubt else OWN_WITNESS
     if guards is None and changed and not _in_progress(claim) and at_least(hoped, criterion.min_grade):
         missing = ()  # the guards may find a witness among the agent's own tests

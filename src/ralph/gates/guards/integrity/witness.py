@@ -25,6 +25,7 @@ from ralph.gates.judging_paths import is_config, is_test
 NAME = "witness"
 CALLED = True
 _DOCUMENT = re.compile(r"\.(?:md|markdown|rst|adoc)$|(?:^|/)(?:LICENSE|AUTHORS|NOTICE|CHANGELOG|README)$")
+_TESTS = re.compile(r"\btest(?:s|ing)?\b|\btest_|\bpytest\b", re.IGNORECASE)
 _WRONG = re.compile(r"\b(?:SyntaxError|IndentationError|TabError)\b|fixture '[^'\n]*' not found")
 _MISSING = re.compile(
     r"cannot import name '(?P<a>\w+)'|No module named '(?P<b>[\w.]+)'"
@@ -112,14 +113,24 @@ def check(facts: GuardFacts) -> GuardResult:
     if facts.tried.witness is None:
         text = "no test was added or changed that could show the new behaviour"
         return GuardResult(NAME, facts.tree, applied=True, summary=text)
+    alone = {"alone": 1} if _tests_alone_were_asked(facts) else {}
     shown, why_not = witnesses(facts)
     if shown:
         named = name_some(shown)
         text = f"{len(shown)} new or changed tests are red on the base source and green now: {named}"
     else:
         text = f"no new or changed test shows the change: {why_not}"
-    counted = {"witness": len(shown), **_count_sealed(facts, shown)}
+    counted = {"witness": len(shown), **alone, **_count_sealed(facts, shown)}
     return GuardResult(NAME, facts.tree, applied=True, summary=text, counted=counted)
+
+
+def _tests_alone_were_asked(facts: GuardFacts) -> bool:
+    """Is the task about tests by its first line, and the work as well? Then no new test can show it."""
+    about = _TESTS.search(facts.task.strip().partition("\n")[0])
+    return about is not None and all(
+        (is_test(change.path) and is_test(change.before)) or _DOCUMENT.search(change.path)
+        for change in facts.changes
+    )
 
 
 def _count_sealed(facts: GuardFacts, shown: tuple[str, ...]) -> dict[str, int]:
