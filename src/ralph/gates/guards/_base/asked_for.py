@@ -49,17 +49,24 @@ _TESTS = r"(?:tests?|specs?|snapshots?|expectations?|fixtures?|expected(?:\s+\w+
 
 _CI = (
     r"(?:(?:(?:CI|release|publish|test|lint|build)\s+)?workflows?(?:\s+files?)?|(?:GitHub|CI)\s+(?:CI\s+)?actions?"
-    r"|(?:CI|continuous\s+integration|travis|circle-?ci|appveyor|azure|pipelines?)(?:\s+(?:config\w*|settings|pipelines?"
+    r"|(?:CI|continuous\s+integration|travis|circle-?ci|appveyor|azure|pipelines?|\.github/workflows"
+    r"|(?:test|build|CI)\s+matrix)(?:\s+(?:config\w*|settings|pipelines?"
     r"|matrix|jobs?|scripts?|set-?up|versions?|builds?|ymls?|yamls?))?)"
 )
 
 
 def wants_other_ci(task: str) -> bool:
     """Is continuous integration itself to be changed? To "fix" it may mean to weaken it."""
-    verb = rf"(?:{_CHANGE}|(?:add|bump|upgrad|migrat|switch|pin|simplif|clean|mov|renam|extend)\w*)"
+    other = r"(?:add|bump|upgrad|migrat|switch|pin|simplif|clean|mov|renam|extend|enabl|moderni[sz])\w*"
+    verb = rf"(?:{_CHANGE}|{other})"
     named = re.match(r"\s*(?:ci|build\(ci\)|chore\(ci\))(?:\([^)]*\))?!?:\s", task, re.IGNORECASE)
-    what = rf"{_THE}(?:{_WORD}\s+){{0,3}}(?:(?:to|from|in|on)\s+{_THE}(?:{_WORD}\s+)?)?{_CI}"
-    return bool(named) or _has_object(task, verb, what)
+    word = rf"(?:(?:testing|building|linting|typing|formatting)|{_WORD})"
+    what = rf"{_THE}(?:{word}\s+){{0,3}}(?:(?:to|from|in|on)\s+{_THE}(?:{word}\s+)?)?{_CI}"
+    there = rf"{_THE}(?:(?:against|with)\s+)?(?:{word}\s+){{1,4}}(?:in|on)\s+{_THE}{_CI}"
+    begins = (
+        r"(?<![\s\S])(?:us(?:e|es|ed|ing)|(?:run|test)(?:s|ning|ing)?)"  # as a verb: where the task begins
+    )
+    return bool(named) or _has_object(task, verb, what) or _has_object(task, begins, there)
 
 
 def wants_other_tests(task: str) -> bool:

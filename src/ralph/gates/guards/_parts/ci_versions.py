@@ -10,15 +10,29 @@ import re
 from collections import Counter
 
 _NUMBER = r"v?\d+(?:\.(?:\d+|x))*(?:[-.](?:dev|alpha|beta|rc)[\w.]*)?t?"
-_VERSION = rf"(?:(?:py|pypy|python|ubuntu|macos|windows|node)-?)?(?:{_NUMBER}|latest|lts/?\*?)"
+_VERSION = (
+    rf"(?:(?:(?:py|pypy|python|ubuntu|macos|windows|node)-?)?(?:{_NUMBER}|latest|slim|lts/?\*?)"
+    rf"(?: - {_NUMBER})?)"
+)
 _ONE = rf"[\"']?{_VERSION}[\"']?"
-_USES = re.compile(r"^(?P<what>(?:- )?uses: *[\w.-]+/[\w./-]+)@[\w./-]+$")
-_KEY = re.compile(
-    r"^(?:- )?(?:[\w-]*version[\w-]*|python|node|os|runs-on|toxenv|image): *"
-    rf"[\"']?\[? *{_ONE}(?: *, *{_ONE})*,? *\]?[\"']?$",
+_MANY = rf"{_ONE}(?: *, *{_ONE})*,?"
+_NAMES = r"(?:[\w-]*version[\w-]*|python|node|os|runs-on|toxenv|tox|image)"
+_USES = re.compile(
+    r"^(?P<what>(?:- )?uses: *)(?P<quote>[\"']?)(?P<whose>[\w.-]+/[\w./-]+)@[\w./-]+(?P=quote)$"
+)
+_KEY = re.compile(rf"^(?:- )?{_NAMES}: *[\"']?(?:\[? *{_MANY} *\]?)?[\"']?$", re.IGNORECASE)
+_ITEM = re.compile(
+    rf"^(?:- *{_ONE}|\[ *{_MANY} *\],?|{_MANY})$", re.IGNORECASE
+)  # of a list over several lines
+# One row of a matrix in one line: its name, and versions.
+_ROW = re.compile(
+    rf"^- *\{{ *(?:(?:{_NAMES}: *{_ONE}|name: *[\"']?[\w.-]+(?: [\w.-]+)*[\"']?)(?: *,)? *)+\}}$",
     re.IGNORECASE,
 )
-_ITEM = re.compile(rf"^- *[\"']?{_VERSION}[\"']?$", re.IGNORECASE)  # of a list over several lines
+_MAX_CHARS = 300  # of a line that may hold versions
+_SOFT = re.compile(
+    r"^(?:allow-prereleases|fail-fast|check-latest): *(?:true|false)$"
+)  # what is run stays the same
 
 
 def only_versions_moved(old: str, new: str) -> bool:
@@ -32,8 +46,34 @@ def _lines(text: str) -> Counter[str]:
     for line in text.splitlines():
         depth = len(line) - len(line.lstrip())
         bare = re.sub(r"(?:^|\s)#.*$", "", line).strip()
-        if not bare or _ITEM.match(bare) or _KEY.match(bare):
+        short = bare if len(bare) <= _MAX_CHARS else ""  # what is longer is no version
+        if not bare or any(one.match(short) for one in (_ITEM, _KEY, _ROW, _SOFT)):
             continue
-        match = _USES.match(bare)
-        found[f"{depth} {match['what'] if match else bare}"] += 1
+        match = _USES.match(short)
+        found[f"{depth} {match['what'] + match['whose'] if match else bare}"] += 1
     return found
+
+
+_LANGUAGE = re.compile(
+    r"\b(?:python|pypy|py|cpython|node(?:\.?js)?|go|ruby|java|php)[ @-]?v?\d|\b[23]\.\d{1,2}\b", re.IGNORECASE
+)
+_TOLD = re.compile(
+    r"(?:(?:py|pypy|python)-?)?\b\d{1,2}\.(?:\d{1,2}|x)(?:[.-][\w.]+)?t?\b|\bpy(?:py)?\d{1,3}t?\b"
+)
+
+
+def versions_told(task: str, old: str, new: str) -> bool:
+    """The task speaks of versions of a language, and its workflow differs by rows of versions alone."""
+    return bool(_LANGUAGE.search(task) and old and new) and _rows(old) == _rows(new)
+
+
+def _rows(text: str) -> tuple[set[str], Counter[str]]:
+    """Rows of versions, with V for each, however many there are; every other line as often as it is there."""
+    lines = _lines(text)
+    rows = {line: _without_versions(line) if len(line) <= _MAX_CHARS else line for line in lines}
+    same = Counter({line: lines[line] for line, row in rows.items() if row == line})
+    return {re.sub(r"^\d+ ", "", row) for line, row in rows.items() if row != line} - {"V", "- V"}, same
+
+
+def _without_versions(line: str) -> str:
+    return re.sub(r"V(?:[\"' ,/\[\]-]+V)+", "V", _TOLD.sub("V", line))

@@ -16,7 +16,7 @@ from ralph.gates.guards._calls.rewritten import find_rewritten
 from ralph.gates.guards._files.behind_command import files_behind_gates, gate_it_overrides
 from ralph.gates.guards._files.config_diff import ralph_changed
 from ralph.gates.guards._files.overlay import changed_settings
-from ralph.gates.guards._parts.ci_versions import only_versions_moved
+from ralph.gates.guards._parts.ci_versions import only_versions_moved, versions_told
 from ralph.gates.judging_paths import is_ci, is_ralph, matches
 
 NAME = "protected"
@@ -64,7 +64,8 @@ def _kind(path: str, existed: bool, change: Change, facts: GuardFacts) -> tuple[
         return "gate", f"gate {owner} is made of it, and its version of the base tells nothing"
     named = names_path(facts.task, path) or wants_other_ci(facts.task)
     if existed and owner is None and is_ci(path) and not named:
-        if change.status == "M" and only_versions_moved(*map(decode, _both(path, change, facts))):
+        texts = [decode(text) for text in _both(path, change, facts)]
+        if change.status == "M" and (only_versions_moved(*texts) or versions_told(facts.task, *texts)):
             return None
         return "ci", "it belongs to continuous integration, and the task does not name it"
     return None
