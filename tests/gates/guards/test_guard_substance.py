@@ -68,7 +68,17 @@ def test_a_refactoring_without_code_is_not_yet_one(before, after):
     assert kinds(before, after, "simplify pay", "regression") == ["code"]
 
 
-@pytest.mark.parametrize("task", ["speed up pay", "make `pay` shorter", "drop pay.half", "split the module"])
+@pytest.mark.parametrize(
+    "task",
+    [
+        "refactor the url parser",
+        "make pay faster",
+        "speed up pay",
+        "make `pay` shorter",
+        "drop pay.half",
+        "split the module",
+    ],
+)
 def test_documents_alone_are_no_work_where_the_task_is_about_code(task):
     """Documents may be what a task means that speaks of no code; one that does is not done by them."""
     assert kinds({"a.py": PAY}, {"a.py": PAY, "README.md": "pay() is better\n"}, task, "regression") == [
@@ -80,6 +90,16 @@ def test_documents_alone_are_no_work_where_the_task_is_about_code(task):
 
 
 HONEST_REFACTORINGS = {
+    "a moved ignore": (
+        {"p.py": "x = f(  # type: ignore\n    1,\n)\n"},
+        {"p.py": "x = f(\n    1,  # type: ignore\n)\n"},
+        {},
+    ),
+    "a doctest": (
+        {"p.py": 'def f():\n    """Adds.\n\n    >>> f(1)\n    """\n'},
+        {"p.py": 'def f():\n    """Adds.\n\n    >>> f(2)\n    """\n'},
+        {},
+    ),
     "moved": ({"pay.py": PAY}, {"money/pay.py": PAY}, {"moved": {"money/pay.py": "pay.py"}}),
     "renamed": ({"pay.py": PAY}, {"pay.py": PAY.replace("total", "amount")}, {}),
     "annotated": ({"pay.py": PAY}, {"pay.py": PAY.replace("total, rate", "total: float, rate: float")}, {}),
@@ -118,6 +138,13 @@ def test_honest_refactorings_pass(name):
     ("task", "before", "after"),
     [
         ("reformat pay.py with black", {"p.py": PAY}, {"p.py": PAY + "\n\n"}),
+        ("fix lint", {"p.py": PAY}, {"p.py": PAY + "\n\n"}),
+        ("Codestyle fix.", {"p.py": PAY}, {"p.py": PAY + "\n\n"}),
+        ("Fix spacing", {"p.py": PAY}, {"p.py": PAY + "\n\n"}),
+        ("add a trailing comma", {"p.py": "x = [1]\n"}, {"p.py": "x = [1,]\n"}),
+        ("Update the FastAPI example", {"README.md": "a\n"}, {"README.md": "b\n"}),
+        ("Remove Gratipay from the project's class", {"README.md": "a\nGratipay\n"}, {"README.md": "a\n"}),
+        ("Fix broken url", {"p.py": "# see a.org\nx = 1\n"}, {"p.py": "# see b.org\nx = 1\n"}),
         ("use LF line endings", {"p.py": PAY + "\n"}, {"p.py": PAY}),
         ("update the copyright headers", {"p.py": "# (c) 2024\nx = 1\n"}, {"p.py": "# (c) 2025\nx = 1\n"}),
         ("remove commented-out code", {"p.py": "# x = 2\nx = 1\n"}, {"p.py": "x = 1\n"}),

@@ -124,7 +124,7 @@ def _ending(path: str) -> str:
 def _code(path: str, text: str) -> object:
     """What a program is made of, without comments; comments that tools read belong to it."""
     ending = _ending(path)
-    told = [word for word in _comments(ending, text) if _READ_BY_TOOLS.search(word)]
+    told = _lines_for_tools(ending, text)
     if ending in ("py", "pyi") and (parsed := _python(text)) is not None:
         return told, parsed[0]
     pattern = _COMMENTS.get(ending)
@@ -134,6 +134,14 @@ def _code(path: str, text: str) -> object:
     if ending in _INDENTED:
         return told, _lines(bare)
     return told, re.findall(rf"{_TEXTS}|\w+|[^\w\s]", bare, re.DOTALL)
+
+
+def _lines_for_tools(ending: str, text: str) -> list[str]:
+    """Comments that tools read, and the lines they stand on: such a comment counts for its line."""
+    wanted = [word for word in _comments(ending, text) if _READ_BY_TOOLS.search(word)]
+    kept = {word.strip() for word in wanted}
+    lines = [line.strip() for line in text.split("\n")] if kept else []
+    return wanted + [line for line in lines if any(word in line for word in kept)]
 
 
 def _comments(ending: str, text: str) -> list[str]:
@@ -153,6 +161,7 @@ def _words(path: str, text: str) -> list[str]:
     return [kept for words in said if (kept := " ".join(re.findall(r"\w[^\s]*", words)))]
 
 
+_DOCTEST = re.compile(r"\s*(?:>>>|\.\.\.)(?:\s|$)")  # of an example that can be run
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -167,6 +176,7 @@ def _python(text: str) -> tuple[str, list[str]] | None:
             if isinstance(node, _DOCUMENTED) and (words := ast.get_docstring(node)) is not None:
                 said.append(words)
                 node.body = node.body[1:]
-        return ast.dump(tree), said
+        tried = [line.strip() for words in said for line in words.split("\n") if _DOCTEST.match(line)]
+        return ast.dump(tree) + "\n".join(tried), said
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None

@@ -35,20 +35,22 @@ _COMPILED = re.compile(r"\A(?:(?:dist|lib|build|out|es|esm|cjs|js|compiled)/)?(.
 _LAYOUT = re.compile(
     r"\b(?:re-?)?format(?:s|ted|ting|ter)?\b|\bwhite-?space|\b(?:re-?)?indent|\b(?:blank|empty) lines?\b"
     r"|\bline (?:lengths?|endings?|breaks?)|\bnew-?lines?\b|\bcrlf\b|\btabs\b|\bauto-? ?fix"
-    r"|\b(?:black|prettier|gofmt|rustfmt|yapf|pep-?8)\b|\b(?:single|double|missed) quotes\b",
+    r"|\b(?:black|prettier|gofmt|rustfmt|yapf|pep-?8|flake8|pycodestyle|ruff|lint\w*|cosmetics?|spacing)\b"
+    r"|\b(?:code|coding)[ -]?styles?\b|\blook and feel\b|\btrailing\b|\b(?:single|double|missed) quotes\b",
     re.IGNORECASE,
 )
 _WORDS = re.compile(
     r"\bdocs?\b|\bdocument|\breadme\b|\bchange-?log\b|\bdocstrings?\b|\bcomments?\b|\bcommented\b|\btypos?\b|\bspell"
     r"|\blicen[cs]es?\b|\bcopyright\b|\bmarkdown\b|\bguides?\b|\btutorials?\b|\bmanual\b|\bexamples?\b|\bwording\b"
     r"|\btodos?\b|\bheaders?\b|\bgrammar\b|\btexts?\b|\bnotes?\b|\b(?:broken|dead) links?\b|\bannotat"
-    r"|\bhistory\b|\bbadges?\b|\bgrammatical",
+    r"|\bhistory\b|\bbadges?\b|\bgrammatical"
+    r"|\b(?:fix|updat|correct|replac)\w* (?:[\w.-]+ )?(?:links?|urls?)\b|\bdirectives?\b|\.\. ?[\w-]+::",
     re.IGNORECASE,
 )
 # A task about code. Without such words documents may be what it means: "update the supported versions".
 _OF_CODE = re.compile(
     r"`|\w\(|\b[a-z]\w*\.[a-z_]\w|[a-z]_[a-z]|\b(?:re-?(?:factor|structur|organi|writ)|simpl|shorter|clearer|readab|extract|inlin|renam"
-    r"|split|tid[yi]|clean|dedup|optimi|speed|fast|perform|mov(?:e|ing)|migrat|upgrad|port|bump|replac|improv"
+    r"|split|tid[yi]|clean|dedup|optimi|speed|fast(?:er|est)?\b|perform|mov(?:e|ing)|migrat|upgrad|port(?:s|ed|ing)?\b|bump|replac|improv"
     r"|modules?\b|functions?\b|class|methods?\b|code|helpers?\b|imports?\b)",
     re.IGNORECASE,
 )
@@ -76,7 +78,8 @@ def _look(facts: GuardFacts) -> list[Finding]:
     if any(names_path(facts.task, pair.path) and substance_of(pair) != "nothing" for pair in changed):
         return []
     told = _WORDS.search(facts.task) or (
-        all(is_document(pair.path) for pair in changed) and not _OF_CODE.search(facts.task)
+        all(is_document(pair.path) for pair in changed)
+        and (not _OF_CODE.search(facts.task) or _takes_out(facts.task, changed))
     )
     if facts.task_class == "regression" and "code" not in made_of and not told:
         text = "only documents, comments or layout changed"
@@ -85,6 +88,20 @@ def _look(facts: GuardFacts) -> list[Finding]:
         text = "only code changed, no document, docstring or comment"
         return [Finding("substance.documents:change", text, path=changed[0].path)]
     return []
+
+
+def _takes_out(task: str, changed: list[Pair]) -> bool:
+    """Is what the task wants gone what the documents no longer say, or the name of one of them?"""
+    title = task.partition("\n")[0]
+    if not re.search(r"\b(?:remov|delet|drop)", title, re.IGNORECASE):
+        return False
+    named = {word.lower() for word in re.findall(r"\w{4,}", title)}
+    gone: set[str] = set()
+    for pair in changed:
+        kept = set(pair.new.split("\n"))
+        gone.update(pair.path.split("/"), (line for line in pair.old.split("\n") if line not in kept))
+    said = {word.lower() for text in gone for word in re.findall(r"\w{4,}", text)}
+    return any(word in said or word.removesuffix("s") in said or word + "s" in said for word in named)
 
 
 def _edited_by_hand(facts: GuardFacts) -> list[Finding]:
