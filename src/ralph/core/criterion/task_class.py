@@ -111,22 +111,11 @@ _LEADING: dict[str, _Row] = {
 
 
 _UNTOLD: frozenset[TaskClass] = frozenset({"test-pass", "coverage", "type-clean", "lint-clean", "build-pass"})
-_HIDDEN = re.compile(
-    r"\bflak(?:y|ey|es?|iness)\b|\bx-?fail(?:s|ed|ing|ures?)?\b|\bun-?skip|\bskips\b|\bskip (?:mark|decorat)"
-    r"|\b(?:skipped|ignored|disabled|quarantined)(?: [\w-]+)? (?:tests?|specs?|suites?)\b"
-    r"|\b(?:tests?|specs?|suites?)\b[^.;\n]*\b(?:skipped|quarantined)\b"
-    r"|\btype: ?ignores?\b|\btype-ignores?\b|\bnoqas?\b|\bnolint\b|\bsuppress(?:ions?|ed)\b"
-    r"|\bts-(?:ignore|expect-error|nocheck)|\beslint-disable|\bpylint: ?disable|\bpyright: ?ignore"
-)
-# "Make the tests pass without skips" is about the tests.
-_NOT_THAT = re.compile(
-    r"\b(?:without|do not|don't|dont|never|must not|avoid|no new|instead of|rather than)\b[^.;\n]*"
-)
 
 
 def hidden_from_checks(task: str) -> bool:
     """Is the task about what checks pass over: flaky or skipped tests, suppressed findings?"""
-    return _HIDDEN.search(_NOT_THAT.sub(" ", task[:_MAX_CHARS].lower())) is not None
+    return known.HIDDEN.search(known.NOT_THAT.sub(" ", task[:_MAX_CHARS].lower())) is not None
 
 
 def task_class(task: str) -> TaskClass:

@@ -149,3 +149,15 @@ JOINED = (
     (re.compile(r"\bcan(?:no|['\u2019])t\b", re.IGNORECASE), "cannot"),
     (re.compile(r"\btest[- ]cases?\b", re.IGNORECASE), "test"),
 )
+# What checks pass over: flaky or skipped tests, suppressed findings.
+HIDDEN = re.compile(
+    r"\bflak(?:y|ey|es?|iness)\b|\bx-?fail(?:s|ed|ing|ures?)?\b|\bun-?skip|\bskips\b|\bskip (?:mark|decorat)"
+    r"|\b(?:skipped|ignored|disabled|quarantined)(?: [\w-]+)? (?:tests?|specs?|suites?)\b"
+    r"|\b(?:tests?|specs?|suites?)\b[^.;\n]*\b(?:skipped|quarantined)\b"
+    r"|\btype: ?ignores?\b|\btype-ignores?\b|\bnoqas?\b|\bnolint\b|\bsuppress(?:ions?|ed)\b"
+    r"|\bts-(?:ignore|expect-error|nocheck)|\beslint-disable|\bpylint: ?disable|\bpyright: ?ignore"
+)
+# "Make the tests pass without skips" is about the tests.
+NOT_THAT = re.compile(
+    r"\b(?:without|do not|don't|dont|never|must not|avoid|no new|instead of|rather than)\b[^.;\n]*"
+)

@@ -14,7 +14,7 @@ from ralph.core.model.verdict import Finding, GuardResult, Reading
 from ralph.core.proof.compare import COLLECT, compare, red_keys
 from ralph.core.toolchains.load import toolchains
 from ralph.gates.guards._base.asked_for import wants_other_tests
-from ralph.gates.guards._base.facts import NO_TESTS, GuardFacts
+from ralph.gates.guards._base.facts import NO_TESTS, GuardFacts, lacked_network
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 from ralph.gates.guards._base.questions import join_questions
 from ralph.gates.guards._base.texts import decode
@@ -24,7 +24,6 @@ from ralph.gates.guards._files.removed import removed_on_request
 from ralph.gates.guards._tests.moved import only_lost
 from ralph.gates.guards._watch.attribution import find_misread, find_softened, judge_alone_turns, not_told
 from ralph.gates.judging_paths import is_config
-from ralph.gates.readers import lacked_network
 
 NAME = "base_tests"
 CALLED = True

@@ -150,11 +150,6 @@ def _not_started(why: str, obs: Observation, gate: Gate) -> Reading:
     return error_reading("missing", summary, obs)
 
 
-def lacked_network(reading: Reading, key: str) -> bool:
-    """Is this red for want of the network, as its text says? Checks have none: such a red tells nothing."""
-    return any(one.key == key and UNFETCHED.search(one.message) for one in reading.findings)
-
-
 def lost_report(obs: Observation, problem: str) -> Reading:
     """No usable report. A red exit code is still a judgement; a green one without evidence is none."""
     said = last_lines(obs)
