@@ -87,6 +87,12 @@ def test_who_goes_by_the_runner(old, test, asked):
     assert found(given) == ({f"repeat.plain:{ID}fixed": True} if asked else {})
 
 
+def test_tests_that_no_ordinary_program_calls_are_named():
+    """Nothing is found, and the result says what was not asked."""
+    (result,) = inspect(facts(uncalled={"tests": frozenset({f"{ID}fixed"})}), {"repeat": REGISTRY["repeat"]})
+    assert f"; not called by an ordinary program: {ID}fixed" in result.summary
+
+
 def test_a_script_that_is_lucky():
     """A check that is read by its exit code is repeated as a whole."""
     tries = {"tests": (Reading("pass", ""), Reading("fail", ""))}

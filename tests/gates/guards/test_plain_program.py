@@ -1,6 +1,7 @@
 """Tests called by an ordinary program: what goes by the traces of a runner is red there, nothing else is."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -10,7 +11,8 @@ from ralph.core.model.gate import Gate
 from ralph.gates.guards._breaks.plain_program import plain_program
 
 PYTEST = Gate(name="t", run="", argv=(sys.executable, "-m", "pytest", "-q"), read="pytest")
-TEST = """import pytest
+TEST = """import os
+import pytest
 from product import add
 
 @pytest.mark.parametrize(("a", "b"), [(1, 2), pytest.param(2, 1)])
@@ -23,10 +25,30 @@ class TestSum:
             add(None, 1)
         assert add(2, 2) == 4
 
-def test_fixture(tmp_path):
-    assert add(tmp_path, 1) == 0
+@pytest.fixture
+def test_pair(one, tmp_path):
+    (tmp_path / "two.txt").write_text("2")
+    yield one, tmp_path
+    (tmp_path / "two.txt").unlink()
+
+def test_fixture(test_pair, tmp_path, monkeypatch):
+    monkeypatch.setenv("TWO", (tmp_path / "two.txt").read_text())
+    assert add(test_pair[0], int(os.environ["TWO"])) == 3
+
+def test_plugin(mocker):
+    assert add(mocker, 1) == 0
+
+@pytest.mark.skipif("sys.platform == 'no'")
+def test_marked():
+    assert add(1, 1) == 0
+
+async def test_awaited():
+    assert add(1, 1) == 0
 """
-IDS = ("test_add[1-2]", "TestSum::test_sum", "test_fixture")
+CONFTEST = "import pytest\n\n@pytest.fixture\ndef one():\n    return 1\n"
+CALLED = ("test_add[1-2]", "TestSum::test_sum", "test_fixture")
+UNCALLED = ("test_awaited", "test_marked", "test_plugin")
+RED = ["tests/test_a.py::TestSum::test_sum", "tests/test_a.py::test_add", "tests/test_a.py::test_fixture"]
 RIGHT = "def add(a, b):\n    return a + b\n"
 ASKS = {
     "module": "import sys\nseen = lambda: 'pytest' in sys.modules\n",
@@ -39,14 +61,21 @@ ASKS = {
     "place": "seen = lambda: 'site-packages' not in __file__\n",
     "project": "from pathlib import Path\nseen = (Path(__file__).parents[1] / 'pyproject.toml').exists\n",
     "setting": "import os\nseen = lambda: os.environ.get('SHOP_ENV') == 'test'\n",
+    "depth": "import traceback\nseen = lambda: len(traceback.extract_stack()) > 20\n",
+    "capture": "import sys\nseen = lambda: type(sys.stdout).__module__.startswith('_pytest')\n",
+    "debug": "seen = lambda: __debug__\n",
+    "terminal": "import os\nseen = lambda: not any(map(os.isatty, (0, 1, 2)))\n",
+    "thread": "import threading\nseen = lambda: threading.current_thread() is threading.main_thread()\n",
+    "minute": "import time\nbegun = time.monotonic()\nseen = lambda: time.monotonic() - begun < 60\n",
+    "day": "from datetime import date\nbegun = date.today()\nseen = lambda: date.today() == begun\n",
     "command": "seen = lambda: b'pytest' in open('/proc/self/cmdline', 'rb').read()\n",
 }
 
 
-def red_tests(place, files, gate, tests, *, dressed):
+def red_tests(place, files, gate, tests, *, dressed, letters="re", **more):
     marks = place / "marks"
     read = {path: text.encode() for path, text in files.items()}
-    made = plain_program(gate, tests, read.get, frozenset(read), str(marks), dressed=dressed)
+    made = plain_program(gate, tests, read.get, frozenset(read), str(marks), dressed=dressed, **more)
     for path, text in {**read, **made.files}.items():
         (place / path).parent.mkdir(parents=True, exist_ok=True)
         (place / path).write_bytes(text)
@@ -54,14 +83,20 @@ def red_tests(place, files, gate, tests, *, dressed):
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     env["SHOP_ENV"] = "test"
     subprocess.run(made.argv, cwd=place, env={**env, **made.env}, capture_output=True, check=False)
-    return sorted(line[2:] for line in marks.read_text().splitlines()) if marks.exists() else []
+    lines = marks.read_text().splitlines() if marks.exists() else []
+    return sorted(line[2:] for line in lines if line[0] in letters)
 
 
-def pytest_tests(place, product, *, dressed):
-    tests = {f"tests/test_a.py::{name}": "tests/test_a.py" for name in IDS}
-    files = {"src/product.py": product, "tests/test_a.py": TEST, "pyproject.toml": ""}
+def pytest_tests(place, product, *, dressed, **more):
+    tests = {f"tests/test_a.py::{name}": "tests/test_a.py" for name in (*CALLED, *UNCALLED)}
+    files = {
+        "src/product.py": product,
+        "tests/test_a.py": TEST,
+        "pyproject.toml": "",
+        "tests/conftest.py": CONFTEST,
+    }
     (place / "site-packages").unlink(missing_ok=True)
-    return red_tests(place, files, PYTEST, tests, dressed=dressed)
+    return red_tests(place, files, more.pop("gate", PYTEST), tests, dressed=dressed, **more)
 
 
 @pytest.mark.sample(check=2)
@@ -70,13 +105,83 @@ def test_what_asks_for_the_runner_shows(tmp_path, how):
     """Right only while pytest is there, however it asks: red without its traces, green with them."""
     product = ASKS[how] + "def add(a, b):\n    return a + b if seen() else a - b\n"
     red = pytest_tests(tmp_path, product, dressed=False)
-    assert red == ["tests/test_a.py::TestSum::test_sum", "tests/test_a.py::test_add"]
+    assert red == RED
     assert pytest_tests(tmp_path, product, dressed=True) == []
 
 
 def test_honest_code_is_green_in_both(tmp_path):
-    """What is right without a runner; a test with fixtures is not tried."""
+    """What is right without a runner; tests with marks, loops or fixtures of plugins are named instead."""
     assert [pytest_tests(tmp_path, RIGHT, dressed=dressed) for dressed in (False, True)] == [[], []]
+    uncalled = pytest_tests(tmp_path, RIGHT, dressed=False, letters="u")
+    assert uncalled == [f"tests/test_a.py::{name}" for name in UNCALLED]
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [("pytest", "-q"), ("env", "A=1", "pytest"), ("coverage", "run", "-m", "pytest", "tests")],
+)
+def test_the_interpreter_is_that_of_the_command(tmp_path, monkeypatch, argv):
+    """A runner that is called by its own name or by another tool shows which Python is its own."""
+    monkeypatch.setenv("PATH", os.path.dirname(sys.executable), prepend=os.pathsep)
+    product = ASKS["module"] + "def add(a, b):\n    return a + b if seen() else a - b\n"
+    gate = Gate(name="t", run="", argv=argv, read="pytest")
+    assert pytest_tests(tmp_path, product, dressed=False, gate=gate) == RED
+    assert pytest_tests(tmp_path, product, dressed=True, gate=gate) == []
+
+
+def test_errors_of_the_product(tmp_path):
+    """What it raises is red, and may come of the names and the place of the first call, not of the runner."""
+    pytest = (
+        "import sys\ndef add(a, b):\n    if 'pytest' not in sys.modules: raise ValueError\n    return a + b\n"
+    )
+    place = "def add(a, b):\n    if 'site-packages' in __file__: raise ValueError\n    return a + b\n"
+    ways = {
+        "plain": {"dressed": False},
+        "dressed": {"dressed": True},
+        "moved": {"dressed": True, "moved": True},
+    }
+    for product, expected in ((pytest, [RED, [], []]), (place, [RED, [], RED])):
+        told = [pytest_tests(tmp_path, product, letters="e", **way) for way in ways.values()]
+        assert told == expected
+
+
+UNITTEST = """import unittest
+from product import add
+
+class TestSums(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.pair = (1, 2)
+
+    def test_add(self):
+        self.assertEqual(add(*self.pair), 3)
+"""
+
+
+def test_unittest(tmp_path):
+    """Its own runner is the control; what a class sets up is set up."""
+    product = "import sys\ndef add(a, b):\n    return a + b if 'unittest' in sys.modules else 0\n"
+    files = {"product.py": product, "tests/__init__.py": "", "tests/test_a.py": UNITTEST}
+    gate = Gate(name="t", run="", argv=(sys.executable, "-m", "unittest", "-v"), read="unittest")
+    tests = {"tests.test_a.TestSums.test_add": ""}
+    assert red_tests(tmp_path, files, gate, tests, dressed=False) == list(tests)
+    assert red_tests(tmp_path, files, gate, tests, dressed=True) == []
+
+
+@pytest.mark.parametrize(
+    "spoken", ["if sys.stdout.isatty():", "signal.signal(", "try: a()\nexcept AssertionError:", "time()"]
+)
+def test_what_the_project_goes_by_is_left_to_it(spoken):
+    """Who speaks of terminals, threads, assertions or times is not called with another of those."""
+    tests = {"tests/test_a.py::test_a": "tests/test_a.py"}
+    texts = [
+        plain_program(PYTEST, tests, {}.get, frozenset(), "/m", dressed=False, spoken=one).files[
+            "main_program.py"
+        ]
+        for one in ("", spoken)
+    ]
+    whole, less = [re.search(rb"ORDINARY, TESTS = .*(\[.*?\]), \[\(", text)[1].count(b",") for text in texts]
+    assert (whole, less) == (3, 2)
 
 
 @pytest.mark.parametrize(

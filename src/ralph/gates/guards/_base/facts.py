@@ -103,6 +103,7 @@ class Tried(Struct):
     likeness: dict[str, LikeSeen] = {}  # where a repeat in the user's likeness came out otherwise
     alone: dict[str, tuple[Reading, ...]] = {}  # the tests that turned green, called by themselves
     plain: dict[str, frozenset[str]] = {}  # tests that are red when an ordinary program calls them
+    uncalled: dict[str, frozenset[str]] = {}  # tests that no ordinary program could call
     noted: dict[str, NotedSeen] = {}  # where notes of tests contradict what was reported
     undone: dict[str, str] = {}  # by guard, not by gate: what it would have tried, had it fitted in
 

@@ -2,9 +2,10 @@
 
 What a runner leaves in a process (modules, variables, arguments, flags, the names of threads) can be asked
 for. So the tests that turned green are called by a program that has none of that, under other names and from
-another folder, and again, where one is red then, by the same program with the runner's traces put on. Only
-what is red in the first and green in the second goes by them; whatever else such a program lacks, it lacks
-both times. It tries what needs no fixtures and no set-up. `r NAME` in the file of marks is a failed test.
+another folder, and again, where one is red then, by the same program with the runner's traces put on (in
+Python by the runner itself). Only what is red in the first and green in the second goes by them; whatever
+else such a program lacks, it lacks both times. A line of the file of marks is a letter and a test: `r` one
+that failed, `e` one in which the product raised an error, `u` one that needs what such a program has not.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from ralph.core.model.gate import Gate
 from ralph.gates.guards._parts.script_language import language
 from ralph.gates.narrow_tests import MAX_TESTS
 from ralph.gates.programs import program_text
-from ralph.gates.runners import base_name, is_python, skip_launchers
+from ralph.gates.runners import base_name, skip_launchers
 
 _TEST = re.compile(r"(?<![\w.\"])Test(?=[A-Z])")  # as Go's runner knows its tests
 Read = Callable[[str], bytes | None]
@@ -34,25 +35,45 @@ class Program(Struct, frozen=True):
     env: dict[str, str] = {}
 
 
+_PYTHON_RUNNERS = ("pytest", "py.test", "unittest")
+_BARE = ("-c", "/dev/null", "--rootdir=.", "--noconftest", "-p", "no:cacheprovider")  # the runner alone
+_BARE_ENV = {"PYTEST_ADDOPTS": "", "PYTEST_PLUGINS": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+# What an ordinary Python process has besides, and the words by which a project shows that it goes by that.
+_ORDINARY = {
+    "optimized": r"AssertionError|__debug__|\b(?:r|assertR)aises\(Exception",
+    "terminal": r"tty|terminal|colou?r|stdin|input",
+    "thread": r"thread|signal|asyncio|event_loop|contextvars",
+    "later": r"time|clock|today|\bdate\b|freez|monotonic|perf_counter",
+}
 _GO_DRESS = 'testing.Init()\n\tos.Args = []string{"/go-build1/x.test", "-test.v=true", "-test.timeout=10m"}'
 
 
 def plain_program(
-    gate: Gate, tests: Mapping[str, str], read: Read, paths: frozenset[str], marks: str, *, dressed: bool
+    gate: Gate,
+    tests: Mapping[str, str],
+    read: Read,
+    paths: frozenset[str],
+    marks: str,
+    *,
+    dressed: bool,
+    moved: bool = False,
+    spoken: str = "",
 ) -> Program | None:
-    """A program that calls these tests (id -> file; "" = not known); None where none can be made."""
+    """A program that calls these tests (id -> file; "" = not known); None where none can be made.
+
+    `moved`: dressed, and under other names all the same. `spoken`: what the changed files said at the base.
+    """
     if not tests or len(tests) > MAX_TESTS or gate.cwd not in (".", ""):
         return None
     at = skip_launchers(gate.argv)
     name = base_name(gate.argv[at]) if at < len(gate.argv) else ""
     words = gate.argv[at:]
-    if is_python(name) and "-m" in words and all(tests.values()):
-        rows = [(path, test.partition("[")[0].partition("::")[2]) for test, path in sorted(tests.items())]
-        called = list(dict.fromkeys(row for row in rows if row[1]))
-        text = program_text("plain_program.py") % (marks, dressed, called)
-        shown = ("-m", "pytest") if dressed else ()
-        argv = (*gate.argv[: at + 1], "main_program.py", *shown)
-        return Program({"main_program.py": text.encode()}, argv)
+    runner = next((index for index, word in enumerate(words) if base_name(word) in _PYTHON_RUNNERS), None)
+    places = {test: path or _dotted_path(test, read) for test, path in tests.items()}
+    if runner is not None and (not runner or "-m" in words) and all(places.values()):
+        text = _python_text(places, read, marks, spoken, dressed=dressed, moved=moved or not dressed)
+        bare = ("main_program",) if base_name(words[runner]) == "unittest" else (*_BARE, "main_program.py")
+        return Program({"main_program.py": text.encode()}, (*gate.argv[: at + runner + 1], *bare), _BARE_ENV)
     if name == "node" and "--test" in words and all(map(language, tests.values())):
         given = json.dumps([marks, dressed, sorted(set(tests.values()))])
         text = program_text("plain_program.mjs").replace("WORDS", given)
@@ -65,6 +86,27 @@ def plain_program(
     if name == "cargo" and words[1:2] == ("test",):
         return _rust_program(gate.argv[: at + 1], sorted(tests), read, marks, dressed=dressed)
     return None
+
+
+def _dotted_path(test: str, read: Read) -> str:
+    """The file of a test that unittest calls `module.Class.test`."""
+    path = "/".join(test.split(".")[:-2]) + ".py"
+    return path if read(path) is not None else ""
+
+
+def _python_text(
+    tests: Mapping[str, str], read: Read, marks: str, spoken: str, *, dressed: bool, moved: bool
+) -> str:
+    ids = {test.partition("[")[0]: path for test, path in sorted(tests.items())}
+    called = [
+        (path, test.partition("::")[2] or "::".join(test.split(".")[-2:]), test) for test, path in ids.items()
+    ]
+    files = {*tests.values(), *(f"{posixpath.dirname(path)}/conftest.py" for path in tests.values())}
+    texts = [(read(path.lstrip("/")) or b"").decode("utf-8", "replace") for path in sorted(files)]
+    said = "\n".join((spoken, *texts))
+    ordinary = [name for name, words in _ORDINARY.items() if not dressed and not re.search(words, said)]
+    clock = program_text("other_clock.py")
+    return program_text("plain_program.py") % (marks, dressed, moved, ordinary, called, clock)
 
 
 def _go_program(

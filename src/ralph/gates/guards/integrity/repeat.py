@@ -77,7 +77,9 @@ def _more_words(facts: GuardFacts) -> str:
     words = f", and what turned green {alone} times more by itself" if alone else ""
     bare = "" if all(seen.linked for seen in facts.tried.likeness.values()) else "network interfaces, "
     like = f"; once in the likeness of your own clone (not imitated: {bare}{NOT_IMITATED})"
-    return words + (like if facts.tried.likeness else "")
+    missed = sorted(frozenset().union(*facts.tried.uncalled.values()))
+    uncalled = f"; not called by an ordinary program: {name_some(missed)}" if missed else ""
+    return words + (like if facts.tried.likeness else "") + uncalled
 
 
 def _count_readings(facts: GuardFacts, gate: Gate) -> int:

@@ -1,5 +1,7 @@
 """The tests that turned green, called by an ordinary program: first without the traces of a runner, and
-where one is red then, with them."""
+where one is red then, with them. Where the product raised an error, for which the names and the place of the
+first call may be the reason, once more with those and the runner both.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ from msgspec.structs import replace
 
 from ralph.core.model.gate import Gate
 from ralph.gates.guards import files_of_tests, is_repeated, turned_green
+from ralph.gates.guards._base.texts import pairs
 from ralph.gates.guards._breaks.plain_program import plain_program
 from ralph.shell.gate_run.answers import GateCall, Heard
 from ralph.shell.gate_run.schedule import Experiment, Lab
@@ -22,44 +25,57 @@ def plan(lab: Lab) -> list[Experiment]:
     found = []
     for gate in facts.gates:
         names = turned_green(facts, gate) - {"exit"}
-        call = (
-            _call(lab, gate, names, dressed=False) if is_repeated(gate, facts.final.get(gate.name)) else None
-        )
-        if call is not None:
+        if not names or not is_repeated(gate, facts.final.get(gate.name)):
+            continue
+        if call := _call(lab, gate, names):
             found.append(_experiment(lab, gate, names, call))
+        else:
+            lab.tried.uncalled[gate.name] = names
     return found
 
 
 def _experiment(lab: Lab, gate: Gate, names: frozenset[str], call: GateCall) -> Experiment:
-    red: dict[str, frozenset[str]] = {}
+    raised: set[str] = set()
 
     def take(heard: Heard) -> GateCall | None:
-        red[heard.call.stage] = _red_tests(lab, gate, names, heard.marks)
-        plain, dressed = red[call.stage], red.get(f"{call.stage}-dressed")
-        if plain and dressed is None:
-            return _call(lab, gate, names, dressed=True)
-        lab.tried.plain[gate.name] = plain - (dressed or frozenset())
-        return None
+        failed, errors, uncalled = (_tests_noted(lab, gate, names, heard.marks, letter) for letter in "reu")
+        plain, red = lab.tried.plain, failed | errors
+        if heard.call.stage == call.stage:
+            plain[gate.name], lab.tried.uncalled[gate.name] = red, uncalled
+            raised.update(errors - failed)
+            return _call(lab, gate, names, "dressed") if red else None
+        if heard.call.stage.endswith("-moved"):
+            plain[gate.name] -= red & raised
+            return None
+        plain[gate.name] -= red
+        return _call(lab, gate, names, "moved") if plain[gate.name] & raised else None
 
     return Experiment("repeat", [call], take, needed=True)
 
 
-def _red_tests(lab: Lab, gate: Gate, names: frozenset[str], marks: bytes) -> frozenset[str]:
+def _tests_noted(lab: Lab, gate: Gate, names: frozenset[str], marks: bytes, letter: str) -> frozenset[str]:
     """By what the program noted: a test, its function without parameters, or a file."""
-    said = {line[2:] for line in marks.decode("utf-8", "replace").splitlines() if line.startswith("r ")}
+    said = {line[2:] for line in marks.decode("utf-8", "replace").splitlines() if line[:2] == f"{letter} "}
     files = files_of_tests(lab.facts, gate)
     return frozenset(name for name in names if {name, name.partition("[")[0], files.get(name, "")} & said)
 
 
-def _call(lab: Lab, gate: Gate, names: frozenset[str], *, dressed: bool) -> GateCall | None:
-    facts, stage = lab.facts, f"{STAGE}-{gate.name}" + ("-dressed" if dressed else "")
+def _call(lab: Lab, gate: Gate, names: frozenset[str], dress: str = "") -> GateCall | None:
+    facts, stage = lab.facts, f"{STAGE}-{gate.name}" + (f"-{dress}" if dress else "")
     files = files_of_tests(facts, gate)
     tests = {name: files.get(name, "") for name in names}
     gone = {change.before for change in facts.changes if change.status in "DR"}
     paths = (facts.base_paths - gone) | {change.path for change in facts.changes if change.status != "D"}
     slot = lab.judge.slot(gate, STAGE)
     program = plain_program(
-        gate, tests, facts.read_result, frozenset(paths), lab.judge.marks_path(slot), dressed=dressed
+        gate,
+        tests,
+        facts.read_result,
+        frozenset(paths),
+        lab.judge.marks_path(slot),
+        dressed=bool(dress),
+        moved=dress == "moved",
+        spoken="\n".join(pair.old for pair in pairs(facts)),
     )
     if program is None:
         return None
