@@ -54,6 +54,19 @@ def test_sabotage_takes_turns():
     assert all(isinstance(item, Sabotage) for item in asked)
 
 
+def test_documents_and_the_version_are_broken_only_where_nothing_else_can_be():
+    """A call for each of them would show nothing of the code; where they are all there is, they are tried."""
+    papers = {"CHANGELOG.md": "new\n", "pkg/__version__.py": "V = 2\n"}
+    names = [
+        item.name for item in sabotage_request(wanted({}, {**papers, "b.py": "def f():\n    return 3\n"}))
+    ]
+    assert names == ["b.py: f", "b.py: f (foreign value)"]
+    names = [item.name for item in sabotage_request(wanted({}, {**papers, "data.json": "{}"}))]
+    assert names == ["data.json: taken back"]
+    names = [item.name for item in sabotage_request(wanted({}, papers))]
+    assert names == ["CHANGELOG.md: taken back", "pkg/__version__.py: taken back"]
+
+
 def test_what_the_new_tests_speak_of_is_broken_first():
     """Pages and scripts beside the product come last: nothing of them is what a test would notice."""
     page = "def page():\n    x = 1\n    y = 2\n    return x\n"

@@ -21,8 +21,6 @@ from ralph.core.model.gate import TaskClass
 from ralph.core.toolchains.load import toolchains
 
 _MAX_CHARS = 2000  # characters; the verb of a task stands at its beginning
-# What comes after tells why and how, and of the documents and tests that come with it.
-_FIRST = re.compile(r".+?(?=[.!?;](?:\s|$)|\n[ \t]*\n|\Z)", re.DOTALL)
 _TOKEN = re.compile(r"#[0-9]+|[a-z][a-z0-9_+-]*|[.,;:!?\n]")
 
 
@@ -172,8 +170,7 @@ def _class_by_verb(task: str) -> TaskClass:
     at = next((at for at, word in enumerate(words) if word not in _FILLERS or word == "let"), len(words))
     if at < len(words):
         words[at] = _base(words[at])
-        first = _FIRST.match(task)
-        said = len(_TOKEN.findall(first.group().lower())) if first else len(words)
+        said = len(_TOKEN.findall("".join(known.FIRST.findall(task)[:1]).lower()))
         asked = _class_of_behaviour(words[at], words[at + 1 : max(said, at + 1)], task)
         if asked is not None:
             return asked

@@ -138,6 +138,8 @@ PREFIXES: dict[str, TaskClass] = {
 }
 # Marks before the words of a task: labels, emoji, ids of tickets.
 BEFORE = re.compile(r"^(?:\W*\[[\w ./-]{1,30}\]|\(#\d+\)|:[a-z_]+:|[A-Z][A-Z0-9]+-\d+:?|[^\w\s`'\"#(\[-])\s*")
+# What comes after tells why and how, and of the documents and tests that come with it.
+FIRST = re.compile(r".+?(?=[.!?;](?:\s|$)|\n[ \t]*\n|\Z)", re.DOTALL)
 # Two words that are one verb.
 JOINED = (
     (re.compile(r"\s*\(#\d+\)"), ""),

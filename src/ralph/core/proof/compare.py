@@ -18,6 +18,16 @@ from ralph.core.model.verdict import Reading
 _JS_FILE = re.compile(r"\.[cm]?[jt]sx?\Z")
 COLLECT = "collect:"  # findings about tests that could not be loaded
 
+# What is asked over the network, where there is none.
+UNFETCHED = re.compile(
+    r"^.*(?:(?:failed|unable) to (?:download|fetch|resolve|connect|get)|could not (?:download|fetch"
+    r"|resolve|connect)"
+    r"|couldn't fetch|max retries exceeded|name or service not known|failure in name resolution|ENOTFOUND"
+    r"|EAI_AGAIN|ECONNREFUSED|ENETUNREACH|no such host|getaddrinfo|connection attempts failed"
+    r"|connection (?:refused|error|timed out)|network is unreachable).*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+
 
 class Comparison(Struct, frozen=True):
     red: int
@@ -35,6 +45,11 @@ def red_keys(reading: Reading, fail_on: Severity = "P1") -> frozenset[str]:
     keys = {name for name, state in (reading.tests or {}).items() if state == "fail"}
     keys |= {finding.key for finding in reading.findings if finding.severity <= fail_on}
     return frozenset(keys or {"exit"})
+
+
+def lacked_network(reading: Reading, key: str) -> bool:
+    """Is this red for want of the network, as its text says? Checks have none: such a red tells nothing."""
+    return any(one.key == key and UNFETCHED.search(one.message) for one in reading.findings)
 
 
 def compare(base: Reading | None, now: Reading, *, fail_on: Severity = "P1") -> Comparison:

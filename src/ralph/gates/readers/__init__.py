@@ -19,17 +19,9 @@ from ralph.core.model.verdict import Reading
 from ralph.core.toolchains.load import toolchains
 from ralph.errors import Bug
 from ralph.gates.readers import findings, tests
-from ralph.gates.readers._kit.observation import MAX_REPORT, UNFETCHED, Observation, stopped_early
+from ralph.gates.readers._kit.observation import MAX_REPORT, Observation, stopped_early
 
-__all__ = [
-    "MAX_REPORT",
-    "UNFETCHED",
-    "Observation",
-    "locates_findings",
-    "read_choices",
-    "reader",
-    "readers",
-]
+__all__ = ["MAX_REPORT", "Observation", "locates_findings", "read_choices", "reader", "readers"]
 
 
 @cache

@@ -15,7 +15,6 @@ from ralph.core.model.gate import Gate, TaskClass
 from ralph.core.model.plan.test_link import CriterionTest
 from ralph.core.model.verdict import Reading
 from ralph.gates.executed.watched import LineHits
-from ralph.gates.readers import UNFETCHED
 
 Made = TypeVar("Made")
 NO_TESTS = ("no-tests", "all-skipped")  # causes of a gate that found nothing to judge
@@ -153,8 +152,3 @@ class Overlay(Struct, frozen=True):
     restore: tuple[str, ...]  # paths that get their content at the base
     drop: tuple[str, ...]  # paths that are taken away
     edit: dict[str, bytes] = {}  # files of the result that hold tests too, with the base's tests in them
-
-
-def lacked_network(reading: Reading, key: str) -> bool:
-    """Is this red for want of the network, as its text says? Checks have none: such a red tells nothing."""
-    return any(one.key == key and UNFETCHED.search(one.message) for one in reading.findings)

@@ -11,10 +11,10 @@ from collections.abc import Callable
 
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, GuardResult, Reading
-from ralph.core.proof.compare import COLLECT, compare, red_keys
+from ralph.core.proof.compare import COLLECT, compare, lacked_network, red_keys
 from ralph.core.toolchains.load import toolchains
 from ralph.gates.guards._base.asked_for import wants_other_tests
-from ralph.gates.guards._base.facts import NO_TESTS, GuardFacts, lacked_network
+from ralph.gates.guards._base.facts import NO_TESTS, GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 from ralph.gates.guards._base.questions import join_questions
 from ralph.gates.guards._base.texts import decode

@@ -11,9 +11,9 @@ from msgspec import Struct
 
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, GuardResult, Reading, TestState
-from ralph.core.proof.compare import COLLECT
+from ralph.core.proof.compare import COLLECT, lacked_network
 from ralph.gates.guards._base.asked_for import wants_other_tests
-from ralph.gates.guards._base.facts import GuardFacts, lacked_network
+from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 from ralph.gates.guards._base.questions import join_questions
 from ralph.gates.guards._files.removed import removed_on_request

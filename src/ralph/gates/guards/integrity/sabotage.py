@@ -23,6 +23,7 @@ from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, GuardResult
 from ralph.gates.guards._base.facts import BreakSeen, GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
+from ralph.gates.guards._base.substance_of import is_document
 from ralph.gates.guards._base.texts import decode, is_aside, name_some
 from ralph.gates.guards._breaks.break_function import broken_versions
 from ralph.gates.guards._breaks.wrap_source import Mode, add_comments, wrap_source
@@ -55,6 +56,9 @@ _BYTES = re.compile(r"\bgit\s+(?:diff|status)\b|(?:sha\d*|md5|ck)sum|\bcmp\b|\bw
 _APART = ("trace", "commented", "foreign", "others", "reach", "reach-base")
 
 
+_VERSION = re.compile(r"(?:^|/)_*version_*\.(?:py|js|ts)\Z")
+
+
 class Sabotage(Struct, frozen=True):
     name: str
     path: str
@@ -63,7 +67,8 @@ class Sabotage(Struct, frozen=True):
 
 
 def sabotage_request(facts: GuardFacts) -> tuple[Sabotage, ...]:
-    """What to break. Where no function is found (another language, a table), whole files are taken back."""
+    """What to break. Where no function is found (another language, a table), whole files are taken back;
+    documents, and a file that tells the version, only where there is nothing else."""
     if facts.tried.witness is None or not witnesses(facts)[0]:
         return ()
     found: list[Sabotage] = []
@@ -85,8 +90,9 @@ def sabotage_request(facts: GuardFacts) -> tuple[Sabotage, ...]:
     files += [
         Sabotage(f"{change.path}: brought back", change.path, None) for change in source_changes(facts, "D")
     ]
+    told = [one for one in files if not is_document(one.path) and not _VERSION.search(one.path)]
     text = _witness_text(facts)
-    return tuple([*_spread(found, text), *files][:MAX_BREAKS])
+    return tuple([*_spread(found, text), *(told if found or told else files)][:MAX_BREAKS])
 
 
 Break = Mode | Literal["exercised", "others", "reach", "reach-base", "commented"]

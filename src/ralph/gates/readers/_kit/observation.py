@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Counts, Finding, Reading, TestState
-from ralph.core.proof.compare import COLLECT
+from ralph.core.proof.compare import COLLECT, UNFETCHED
 from ralph.core.text.clean import clean, trim
 from ralph.core.toolchains.load import toolchains
 
@@ -111,15 +111,6 @@ def stopped_early(obs: Observation, gate: Gate) -> Reading | None:
 # Scanners that get rules or advisories from the network, and how they say that they got none.
 _SCANNER = re.compile(
     r"(?:^|[\s/])(?:semgrep|pip-audit|govulncheck|osv-scanner|trivy|safety|bundle-audit)\b|\baudit\b"
-)
-# What is asked over the network, where there is none.
-UNFETCHED = re.compile(
-    r"^.*(?:(?:failed|unable) to (?:download|fetch|resolve|connect|get)|could not (?:download|fetch"
-    r"|resolve|connect)"
-    r"|couldn't fetch|max retries exceeded|name or service not known|failure in name resolution|ENOTFOUND"
-    r"|EAI_AGAIN|ECONNREFUSED|ENETUNREACH|no such host|getaddrinfo|connection attempts failed"
-    r"|connection (?:refused|error|timed out)|network is unreachable).*$",
-    re.IGNORECASE | re.MULTILINE,
 )
 _NO_RULES = re.compile(
     r"^.*\b(?:ran 0 rules|no rules (?:were )?(?:found|run|loaded))\b.*$", re.IGNORECASE | re.MULTILINE
