@@ -206,9 +206,10 @@ def test_node(tmp_path, right, red):
     assert red_tests(tmp_path, files, gate, tests, dressed=True) == []
 
 
+@pytest.mark.parametrize("apart", [False, True])
 @pytest.mark.slow
 @pytest.mark.parametrize("asks", ['flag.Lookup("test.v") == nil', "len(os.Args) < 2", "false"])
-def test_go(tmp_path, asks):
+def test_go(tmp_path, asks, apart):
     """The same for Go: flags and arguments of a test binary; what the test reads is found in its folder."""
     files = {
         "go.mod": "module example.com/a\n\ngo 1.19\n",
@@ -216,14 +217,41 @@ def test_go(tmp_path, asks):
         f"func Add(a, b int) int {{\n\tif {asks} {{\n\t\treturn 0\n\t}}\n\treturn a + b\n}}\n",
         "p/three.txt": "3",
         "p/p_test.go": 'package p\n\nimport (\n\t"os"\n\t"testing"\n)\n\nfunc TestAdd(t *testing.T) {\n'
-        '\ttext, _ := os.ReadFile("three.txt")\n\tif Add(1, 2) != 3 || string(text) != "3" {\n'
-        '\t\tt.Fatalf("%d", Add(1, 2))\n\t}\n}\n',
+        '\tt.Parallel()\n\tt.Run("one", func(t *testing.T) {\n'
+        '\t\ttext, _ := os.ReadFile("three.txt")\n\t\tif Add(1, 2) != 3 || string(text) != "3" {\n'
+        '\t\t\tt.Fatalf("%d", Add(1, 2))\n\t\t}\n\t})\n}\n',
     }
+    if apart:
+        inside = files["p/p_test.go"].replace("package p\n", "package p_test\n").replace("Add(1", "p.Add(1")
+        files["p/p_test.go"] = inside.replace('"testing"\n', '"testing"\n\n\t"example.com/a/p"\n')
     gate = Gate(name="t", run="", argv=("go", "test", "./..."), read="go")
     tests = {"example.com/a/p::TestAdd": ""}
     wanted = [] if asks == "false" else ["example.com/a/p::TestAdd"]
     assert red_tests(tmp_path, files, gate, tests, dressed=False) == wanted
     assert red_tests(tmp_path, files, gate, tests, dressed=True) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "asks", ["cfg!(test)", 'std::env::current_exe().unwrap().to_str().unwrap().contains("/deps/")']
+)
+def test_rust(tmp_path, asks):
+    """The same for Rust: tests of several targets, and of modules of the crate, are called by one program."""
+    test = "#[test]\nfn adds() {\n    assert_eq!(add(1), 2);\n}\n"
+    files = {
+        "Cargo.toml": '[package]\nname = "a"\nversion = "0.1.0"\nedition = "2021"\n',
+        "src/lib.rs": "pub mod more;\n",
+        "src/more.rs": f"pub fn add(a: u8) -> u8 {{\n    if {asks} {{ a + 1 }} else {{ 0 }}\n}}\n\n"
+        f"#[cfg(test)]\nmod tests {{\n    use super::*;\n{test}}}\n",
+        "tests/one.rs": f"mod common;\nuse common::add;\n{test}",
+        "tests/two.rs": f"use a::more::add;\n{test}",
+        "tests/common/mod.rs": "pub use a::more::add;\n",
+    }
+    targets = ["src/lib.rs > more::tests::adds", "tests/one.rs > adds", "tests/two.rs > adds"]
+    gate = Gate(name="t", run="", argv=("cargo", "test", "--offline"), read="cargo")
+    assert red_tests(tmp_path, files, gate, dict.fromkeys(targets, ""), dressed=False) == targets
+    (tmp_path / "main_copy").unlink()
+    assert red_tests(tmp_path, files, gate, dict.fromkeys(targets, ""), dressed=True) == [], asks
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,8 @@ class Tried(Struct):
     likeness: dict[str, LikeSeen] = {}  # where a repeat in the user's likeness came out otherwise
     alone: dict[str, tuple[Reading, ...]] = {}  # the tests that turned green, called by themselves
     plain: dict[str, frozenset[str]] = {}  # tests that are red when an ordinary program calls them
-    uncalled: dict[str, frozenset[str]] = {}  # tests that no ordinary program could call
+    uncalled: dict[str, frozenset[str]] = {}  # tests that it could not call, of runners whose tests it calls
+    bound: dict[str, frozenset[str]] = {}  # tests that it does not call: of other runners, with fixtures, …
     noted: dict[str, NotedSeen] = {}  # where notes of tests contradict what was reported
     undone: dict[str, str] = {}  # by guard, not by gate: what it would have tried, had it fitted in
 

@@ -5,7 +5,8 @@ for. So the tests that turned green are called by a program that has none of tha
 another folder, and again, where one is red then, by the same program with the runner's traces put on (in
 Python by the runner itself). Only what is red in the first and green in the second goes by them; whatever
 else such a program lacks, it lacks both times. A line of the file of marks is a letter and a test: `r` one
-that failed, `e` one in which the product raised an error, `u` one that needs what such a program has not.
+that failed, `e` one in which the product raised an error, `u` one that needs what such a program has not, and
+in other languages `c` one that was called to its end.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ _ORDINARY = {
     "thread": r"thread|signal|asyncio|event_loop|contextvars",
     "later": r"time|clock|today|\bdate\b|freez|monotonic|perf_counter",
 }
-_GO_DRESS = 'testing.Init()\n\tos.Args = []string{"/go-build1/x.test", "-test.v=true", "-test.timeout=10m"}'
+_NO_CASES = re.compile(r"^func TestMain\(|^//go:build|^package main", re.MULTILINE)
+_SUBTEST = re.compile(r"\b(\w+)\.Run\((?=[^\n]*\bfunc\(\w+ \*testing\.T\) \{$)", re.MULTILINE)
 
 
 def plain_program(
@@ -84,7 +86,7 @@ def plain_program(
     if name == "go" and words[1:2] == ("test",):
         return _go_program(gate.argv[: at + 1], sorted(tests), read, paths, marks, dressed=dressed)
     if name == "cargo" and words[1:2] == ("test",):
-        return _rust_program(gate.argv[: at + 1], sorted(tests), read, marks, dressed=dressed)
+        return _rust_program(gate.argv[: at + 1], sorted(tests), read, paths, marks, dressed=dressed)
     return None
 
 
@@ -109,10 +111,18 @@ def _python_text(
     return program_text("plain_program.py") % (marks, dressed, moved, ordinary, called, clock)
 
 
+def has_program(gate: Gate) -> bool:
+    """Is it a runner whose tests such a program calls? Of the others it is only said that it does not."""
+    at = skip_launchers(gate.argv)
+    words = gate.argv[at + 1 :]
+    name = base_name(gate.argv[at]) if at < len(gate.argv) else ""
+    return (name, *words[:1]) in (("go", "test"), ("cargo", "test")) or (name == "node" and "--test" in words)
+
+
 def _go_program(
     argv: tuple[str, ...], tests: list[str], read: Read, paths: frozenset[str], marks: str, *, dressed: bool
 ) -> Program | None:
-    module = re.search(r"^module\s+(\S+)", (read("go.mod") or b"").decode("utf-8", "replace"), re.MULTILINE)
+    module = re.search(r"^module\s+(\S+)", _decoded("go.mod", read), re.MULTILINE)
     if module is None:
         return None
     files: dict[str, bytes] = {}
@@ -121,67 +131,83 @@ def _go_program(
     for test in tests:
         package, _, name = test.partition("::")
         folder = package.removeprefix(module[1]).strip("/")
-        if "/" in name or not package.startswith(module[1]):
-            continue
         own = [path for path in paths if posixpath.dirname(path) == folder and path.endswith("_test.go")]
-        texts = {path: (read(path) or b"").decode("utf-8", "replace") for path in own}
-        if any(
-            re.search(r"^package \w+_test\b|^func TestMain\(|^//go:build", text, re.MULTILINE)
-            for text in texts.values()
-        ):
-            continue
-        if package not in imports:
-            imports[package] = f"p{len(imports)}"
-            for path, text in texts.items():
-                named = f"//line {posixpath.basename(path)}:1\n{text}" if dressed else _TEST.sub("Case", text)
-                files[f"{path.removesuffix('_test.go')}_cases.go"] = named.encode()
-                files[path] = re.sub(r"(?s)^(.*?\npackage \w+|package \w+).*", r"\1\n", text).encode()
+        texts = {path: _decoded(path, read) for path in own} if package.startswith(module[1]) else {}
+        stands = [text for text in texts.values() if re.search(rf"^func {name}\(", text, re.MULTILINE)]
+        if not stands or any(_NO_CASES.search(text) for text in texts.values()):
+            continue  # parts of tests are called by these
         name = name if dressed else _TEST.sub("Case", name)
-        calls.append(f"\ttry({_quoted(folder or '.')}, {_quoted(test)}, {imports[package]}.{name})")
+        imported = package
+        for path, text in texts.items():
+            here = path.removesuffix("_test.go")
+            named = f"//line {posixpath.basename(path)}:1\n{text}" if dressed else _bare_go(text)
+            apart = re.search(r"^package (\w+)_test\b", text, re.MULTILINE)
+            if apart is not None:  # it imports the product as everybody does
+                beside = f"mainprogram/{folder or '.'}/{apart[1]}_{'test' if dressed else 'cases'}"
+                beside = posixpath.normpath(beside)
+                here = f"{beside}/{posixpath.basename(here)}"
+                imported = f"{module[1]}/{beside}" if text in stands else imported
+            files[f"{here}_cases.go"] = named.encode()
+            files[path] = re.sub(r"(?s)^(.*?\npackage \w+|package \w+).*", r"\1\n", text).encode()
+        alias = imports.setdefault(imported, f"p{len(imports)}")
+        calls.append(f"\ttry({_quoted(folder or '.')}, {_quoted(test)}, {alias}.{name})")
     if not calls:
         return None
     text = program_text("plain_program.go") % {
-        "imports": "\n".join(f"\t{name} {_quoted(package)}" for package, name in imports.items()),
+        "imports": "\n".join(f"\t{alias} {_quoted(package)}" for package, alias in imports.items()),
         "marks": _quoted(marks),
-        "dress": _GO_DRESS if dressed else "undress()",
+        "dress": "dressUp()" if dressed else "undress()",
         "calls": "\n".join(calls),
     }
     files["mainprogram/main.go"] = text.encode()
     return Program(files, (*argv, "run", "./mainprogram"))
 
 
+def _bare_go(text: str) -> str:
+    """Tests under other names, which call what they would have the runner call."""
+    text = re.sub(r"^(package \w+)_test\b", r"\1_cases", _TEST.sub("Case", text), flags=re.MULTILINE)
+    text = re.sub(r"\b\w+\.Parallel\(\)", "", text)
+    return _SUBTEST.sub(r"func(_ string, call func(*testing.T)) { call(\1) }(", text)
+
+
 def _rust_program(
-    argv: tuple[str, ...], tests: list[str], read: Read, marks: str, *, dressed: bool
+    argv: tuple[str, ...], tests: list[str], read: Read, paths: frozenset[str], marks: str, *, dressed: bool
 ) -> Program | None:
-    """The tests of one target: those of a file under tests/ become an example, those of the crate public."""
-    manifest = (read("Cargo.toml") or b"").decode("utf-8", "replace")
-    crate = re.search(r'^name\s*=\s*"([\w-]+)"', manifest, re.MULTILINE)
-    target = tests[0].partition(" > ")[0]
-    text = (read(target) or b"").decode("utf-8", "replace")
-    names = [test.partition(" > ")[2] for test in tests if test.startswith(f"{target} > ")]
-    if crate is None or not text or not names:
+    """Tests and the modules that hold them become public; files under tests/ are modules of an example."""
+    crate = re.search(r'^name\s*=\s*"([\w-]+)"', _decoded("Cargo.toml", read), re.MULTILINE)
+    folder = "tests/" if dressed else "cases/"
+    files: dict[str, bytes] = {}
+    for path in paths:
+        if path.startswith(("src/", "tests/")) and path.endswith(".rs"):
+            files[path.replace("tests/", folder, path[0] == "t")] = _public_rust(
+                _decoded(path, read)
+            ).encode()
+    rows, modules = [], dict[str, str]()
+    for test in tests:
+        target, _, name = test.partition(" > ")
+        if crate is not None and target == "src/lib.rs":
+            rows.append(f"({_quoted(test)}, || call({crate[1].replace('-', '_')}::{name}()))")
+        elif crate is not None and target.startswith("tests/"):
+            module = modules.setdefault(target.replace("tests/", folder, 1), f"part{len(modules)}")
+            rows.append(f"({_quoted(test)}, || call({module}::{name}()))")
+    if not rows:
         return None
-    bare = re.sub(r"#\[test\]\s*", "", text)
-    words = {"dressed": str(dressed).lower(), "marks": _quoted(marks)}
-    if target.startswith("tests/"):
-        lead = "cases::" if dressed else ""
-        rows = ", ".join(f"({_quoted(f'{target} > {name}')}, {lead}{name} as fn())" for name in names)
-        main = program_text("plain_program.rs") % {"tests": rows, **words}
-        public = re.sub(rf"\bfn (?=(?:{'|'.join(names)})\()", "pub fn ", bare)
-        here = f'#[path = "../{target}"]\nmod cases;\n' if dressed else bare
-        files = {target: public.encode(), "examples/main_program.rs": (here + main).encode()}
-    elif target == "src/lib.rs":
-        own = crate[1].replace("-", "_")
-        public = re.sub(r"#\[cfg\(test\)\]\s*mod\b", "pub mod", text)
-        public = re.sub(r"#\[test\]\s*fn\b", "pub fn", public)
-        rows = ", ".join(f"({_quoted(f'{target} > {name}')}, {own}::{name} as fn())" for name in names)
-        main = program_text("plain_program.rs") % {"tests": rows, **words}
-        files = {target: public.encode(), "examples/main_program.rs": main.encode()}
-    else:
-        return None
+    words = {"dressed": str(dressed).lower(), "marks": _quoted(marks), "tests": ", ".join(rows)}
+    lead = "".join(f'#[path = "../{path}"]\nmod {name};\n' for path, name in modules.items())
+    files["examples/main_program.rs"] = (lead + program_text("plain_program.rs") % words).encode()
     release = {"CARGO_PROFILE_DEV_DEBUG_ASSERTIONS": "false", "CARGO_PROFILE_DEV_OVERFLOW_CHECKS": "true"}
     env = {"RUSTFLAGS": "--cfg test"} if dressed else release
     return Program(files, (*argv, "run", "--offline", "--quiet", "--example", "main_program"), env)
+
+
+def _public_rust(text: str) -> str:
+    text = re.sub(r"#\[cfg\(test\)\]\s*(?=(?:pub(?:\([^)]*\))?\s+)?mod\b)", "", text)
+    text = re.sub(r"^([ \t]*)mod (?=\w+\s*[;{])", r"\1pub mod ", text, flags=re.MULTILINE)
+    return re.sub(r"#\[test\](\s*(?:#\[[^\]]*\]\s*)*)(?:pub\s+)?fn\b", r"\1pub fn", text)
+
+
+def _decoded(path: str, read: Read) -> str:
+    return (read(path) or b"").decode("utf-8", "replace")
 
 
 def _quoted(text: str) -> str:

@@ -11,7 +11,12 @@ from ralph.core.proof.flaky import flaky_words
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 from ralph.gates.guards._base.texts import name_some
-from ralph.gates.guards._calls.again import NOT_IMITATED, find_lucky, find_runner_bound, find_unlike
+from ralph.gates.guards._calls.again import (
+    NOT_IMITATED,
+    find_lucky,
+    find_runner_bound,
+    find_unlike,
+)
 from ralph.gates.guards._calls.noted import find_noted
 
 NAME = "repeat"
@@ -53,21 +58,22 @@ def check(facts: GuardFacts) -> GuardResult:
     ]
     least = min(again.values(), default=1)
     short = [name for name, times in again.items() if times < facts.confirm]
-    blind = ""
+    blind = []
     if facts.confirm < 2:
-        blind = ONCE
+        blind.append(ONCE)
     elif short:
-        blind = f"{', '.join(short)}: judged {least} times, not {facts.confirm}"
+        blind.append(f"{', '.join(short)}: judged {least} times, not {facts.confirm}")
     if forgiven := _forgiven(facts, wanted):
-        words = f"flaky on the base too, so forgiven here: {name_some(forgiven)}"
-        blind = f"{blind}; {words}" if blind else words
+        blind.append(f"flaky on the base too, so forgiven here: {name_some(forgiven)}")
+    if uncalled := sorted(set().union(*facts.tried.uncalled.values())):
+        blind.append(f"not called outside its runner, as it could be: {name_some(uncalled)}")
     result = guard_result(
         NAME,
         facts,
         findings,
         good=f"green {least} times on the same tree{_more_words(facts)}",
         bad="not green each time on the same tree",
-        blind=blind,
+        blind="; ".join(blind),
     )
     return replace(result, integrity=False, counted={"repeats": least})
 
@@ -77,9 +83,9 @@ def _more_words(facts: GuardFacts) -> str:
     words = f", and what turned green {alone} times more by itself" if alone else ""
     bare = "" if all(seen.linked for seen in facts.tried.likeness.values()) else "network interfaces, "
     like = f"; once in the likeness of your own clone (not imitated: {bare}{NOT_IMITATED})"
-    missed = sorted(frozenset().union(*facts.tried.uncalled.values()))
-    uncalled = f"; not called by an ordinary program: {name_some(missed)}" if missed else ""
-    return words + (like if facts.tried.likeness else "") + uncalled
+    bound = sorted(frozenset().union(*facts.tried.bound.values()))
+    inside = f"; not called outside its runner: {name_some(bound)}" if bound else ""
+    return words + (like if facts.tried.likeness else "") + inside
 
 
 def _count_readings(facts: GuardFacts, gate: Gate) -> int:

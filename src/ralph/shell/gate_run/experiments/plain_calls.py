@@ -1,6 +1,7 @@
 """The tests that turned green, called by an ordinary program: first without the traces of a runner, and
 where one is red then, with them. Where the product raised an error, for which the names and the place of the
-first call may be the reason, once more with those and the runner both.
+first call may be the reason, once more with those and the runner both. Those that it cannot call, although it
+does for their runner, are named apart.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 from ralph.core.model.gate import Gate
 from ralph.gates.guards import files_of_tests, is_repeated, turned_green
 from ralph.gates.guards._base.texts import pairs
-from ralph.gates.guards._breaks.plain_program import plain_program
+from ralph.gates.guards._breaks.plain_program import has_program, plain_program
 from ralph.shell.gate_run.answers import GateCall, Heard
 from ralph.shell.gate_run.schedule import Experiment, Lab
 from ralph.shell.git.trees import edited_tree
@@ -30,7 +31,8 @@ def plan(lab: Lab) -> list[Experiment]:
         if call := _call(lab, gate, names):
             found.append(_experiment(lab, gate, names, call))
         else:
-            lab.tried.uncalled[gate.name] = names
+            left = lab.tried.uncalled if has_program(gate) else lab.tried.bound
+            left[gate.name] = names
     return found
 
 
@@ -38,10 +40,11 @@ def _experiment(lab: Lab, gate: Gate, names: frozenset[str], call: GateCall) -> 
     raised: set[str] = set()
 
     def take(heard: Heard) -> GateCall | None:
-        failed, errors, uncalled = (_tests_noted(lab, gate, names, heard.marks, letter) for letter in "reu")
+        failed, errors = (_tests_noted(lab, gate, names, heard.marks, letter) for letter in "re")
         plain, red = lab.tried.plain, failed | errors
         if heard.call.stage == call.stage:
-            plain[gate.name], lab.tried.uncalled[gate.name] = red, uncalled
+            plain[gate.name] = red
+            _note_uncalled(lab, gate, names, heard.marks)
             raised.update(errors - failed)
             return _call(lab, gate, names, "dressed") if red else None
         if heard.call.stage.endswith("-moved"):
@@ -51,6 +54,15 @@ def _experiment(lab: Lab, gate: Gate, names: frozenset[str], call: GateCall) -> 
         return _call(lab, gate, names, "moved") if plain[gate.name] & raised else None
 
     return Experiment("repeat", [call], take, needed=True)
+
+
+def _note_uncalled(lab: Lab, gate: Gate, names: frozenset[str], marks: bytes) -> None:
+    """Python's program says what it has to leave out; the others say what they called to its end."""
+    if not has_program(gate):
+        lab.tried.bound[gate.name] = _tests_noted(lab, gate, names, marks, "u")
+        return
+    called = tuple(f"{name}/" for name in _tests_noted(lab, gate, names, marks, "c"))
+    lab.tried.uncalled[gate.name] = frozenset(name for name in names if not f"{name}/".startswith(called))
 
 
 def _tests_noted(lab: Lab, gate: Gate, names: frozenset[str], marks: bytes, letter: str) -> frozenset[str]:
