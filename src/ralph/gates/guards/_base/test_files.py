@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from ralph.core.model.gate import Gate
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.texts import decode
-from ralph.gates.guards._parts.script_language import language
+from ralph.gates.guards._parts.script_language import heads_of, language
 from ralph.gates.judging_paths import is_test
 from ralph.gates.narrow import module_file
 
@@ -29,6 +29,7 @@ def files_of_tests(facts: GuardFacts, gate: Gate, *, at_base: bool = False) -> d
         last = re.sub(r" \(\d+\)\Z", "", name.rsplit(" > ", 1)[-1])
         written = re.compile(rf"([\"'`]){re.escape(last)}\1")
         stands = [path for path, text in texts.items() if written.search(text)]
+        stands = stands or [path for path, text in texts.items() if heads_of(text, last)]
         if len(stands) == 1:
             found[name] = stands[0]
     return found

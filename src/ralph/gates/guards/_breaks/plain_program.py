@@ -15,6 +15,7 @@ import json
 import posixpath
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 
 from msgspec import Struct
 
@@ -46,7 +47,8 @@ _ORDINARY = {
     "thread": r"thread|signal|asyncio|event_loop|contextvars",
     "later": r"time|clock|today|\bdate\b|freez|monotonic|perf_counter",
 }
-_NO_CASES = re.compile(r"^func TestMain\(|^//go:build|^package main", re.MULTILINE)
+_NO_CASES = re.compile(r"^func TestMain\(|^//go:build", re.MULTILINE)
+_MAIN = re.compile(r"^package main\b|^package main(?=_test\b)", re.MULTILINE)  # a program cannot be imported
 _SUBTEST = re.compile(r"\b(\w+)\.Run\((?=[^\n]*\bfunc\(\w+ \*testing\.T\) \{$)", re.MULTILINE)
 
 
@@ -125,14 +127,17 @@ def _go_program(
     module = re.search(r"^module\s+(\S+)", _decoded("go.mod", read), re.MULTILINE)
     if module is None:
         return None
+    read = cache(read)
     files: dict[str, bytes] = {}
     imports: dict[str, str] = {}
     calls = []
     for test in tests:
         package, _, name = test.partition("::")
         folder = package.removeprefix(module[1]).strip("/")
-        own = [path for path in paths if posixpath.dirname(path) == folder and path.endswith("_test.go")]
-        texts = {path: _decoded(path, read) for path in own} if package.startswith(module[1]) else {}
+        own = [path for path in paths if posixpath.dirname(path) == folder and path.endswith(".go")]
+        whole = {path: _MAIN.sub("package program", _decoded(path, read)) for path in own}
+        files.update((path, text.encode()) for path, text in whole.items() if "package program" in text)
+        texts = {path: text for path, text in whole.items() if path.endswith("_test.go")}
         stands = [text for text in texts.values() if re.search(rf"^func {name}\(", text, re.MULTILINE)]
         if not stands or any(_NO_CASES.search(text) for text in texts.values()):
             continue  # parts of tests are called by these

@@ -7,6 +7,8 @@ import re
 from collections.abc import Collection, Iterator
 
 from ralph.gates.guards._parts.brackets import closing, skip, split_arguments
+from ralph.gates.guards._parts.script_language import heads_of
+from ralph.gates.guards._tests.both_ways import both_ways, other_numbers
 
 _HEAD = r"(?:await\s+)?(?:\w+\.)?"  # `t.assert.equal(…)`
 _CALLS = {
@@ -20,7 +22,7 @@ _CALLS = {
 _ANSWER = re.compile(r"\.(?:includes|has|startsWith|endsWith|match)\s*(?=\()")
 _CONTAINS = re.compile(r"\.(?:toContain|toContainEqual|to\.(?:include|contain))\s*(?=\()")
 _IS_TRUE = re.compile(
-    rf"{_HEAD}(?:assert(?:\.strict)?(?P<equal>\.ok|\.equal|\.strictEqual)?|(?P<expect>expect))\s*(?=\()"
+    rf"{_HEAD}(?:assert(?:\.strict|!)?(?P<equal>\.ok|\.equal|\.strictEqual)?|(?P<expect>expect))\s*(?=\()"
 )
 _EXPECTS_TRUE = re.compile(r"\s*\.(?:(?:toBe|toEqual|toStrictEqual)\(true\)|toBeTruthy\(\)|to\.be\.true)")
 _THROWS = re.compile(
@@ -28,7 +30,10 @@ _THROWS = re.compile(
     r"|expect\s*(?=\()(?=.*\)\s*\.toThrow\(\s*(?P<wanted>\w+)\s*\)\Z))",
     re.DOTALL,
 )
+_MATCHES = re.compile(rf"{_HEAD}assert(?:\.strict)?\.match\s*(?=\()")
 _STATEMENT = re.compile(rf"(?<![\w.$]){_HEAD}(?:assert|expect)\b")
+_STATEMENTS = {"js": _STATEMENT, "rs": re.compile(r"\bassert(?:_eq)?!\s*(?=\()")}
+_FAILS = re.compile(r"\{?\s*(?:throw\b|(?:\w+\.)?(?:assert\.)?fail\s*\(|process\.exit\(\s*[1-9])")
 _STRING = r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'"
 _NUMBER = r"(?<![\w.])\d+(?:\.\d+)?"
 _LITERAL = re.compile(rf"(?P<string>{_STRING})|(?P<number>{_NUMBER})|\b(?P<truth>true|false)\b")
@@ -36,7 +41,9 @@ _WRITTEN = {
     "rs": re.compile(
         rf"(?:{_STRING}|{_NUMBER}(?:_?[iuf](?:\d+|size))?|true|false|Some|Ok|vec!|\.to_string\(\)|[-&\[\](),\s])+"
     ),
-    "js": re.compile(rf"(?:{_STRING}|{_NUMBER}|true|false|null|\w+\s*:|[-\[\]{{}},:\s])+"),
+    "js": re.compile(
+        rf"(?:{_STRING}|{_NUMBER}|true|false|null|\w+\s*:|(?:new\s+[A-Z]\w*|JSON\.stringify)\(|[-\[\]{{}}(),:\s])+"
+    ),
 }
 _TRY = {
     "rs": ("if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| { ", " })).is_ok() { return; }"),
@@ -53,13 +60,11 @@ _BRANCH = re.compile(
     r"(?<![\w.$])(?P<word>if|for|while|switch|catch|else|do|try|finally)\b(?:\s+await\b)?\s*"
     r"|(?:&&|\|\||[?:]|=>)\s*"
 )
-_INSIDE = {  # a claim in a loop or in a function that is handed over, and what is put in its place
-    "js": (
-        re.compile(r"(?:=>\s*\{?|[{;]\s)\s*(?=(?:assert|expect)\b(?!\.fail))"),
-        "(() => { throw new Error(); })()",
-    ),
-    "rs": (re.compile(r"[{;]\s*(?=assert(?:_eq)?!)"), "panic!()"),
+_INSIDE = {  # where a claim in a loop or in a function that is handed over begins
+    "js": re.compile(r"(?:=>\s*\{?|[{;]\s|\)\s)\s*(?=(?:assert|expect)\b(?!\.fail))"),
+    "rs": re.compile(r"[{;]\s*(?=assert(?:_eq)?!)"),
 }
+_NONE = ("undefined", "null", "NaN")
 _MAYBE = re.compile(r"\b(?:if|while|match|switch|catch|try|return|throws|rejects|not|mock)\b|&&|\|\||\?")
 _ENDS = re.compile(r"\breturn\b|\bprocess\.exit\b")
 _Span = tuple[int, int, str]
@@ -69,11 +74,21 @@ _Claim = tuple[int, int, list[_Span]]  # where it begins and ends, and what can 
 def alter_calls(text: str, tests: Collection[str], kind: str) -> tuple[str, frozenset[str]]:
     """The file with the named tests altered, and which of them could be. `kind`: rs or js."""
     done: set[str] = set()
-    for name in tests:
+    made: set[str] = set()  # titles that several tests get theirs from
+    for name in sorted(tests):
+        titles = {hit["title"] for hit in heads_of(text, name)} if kind == "js" and name else set()
+        if titles & made:
+            done.add(name)
+            continue
         for begin, end in _bodies(text, name, kind):
-            claims = list(_claims(text, begin, end, kind)) or _handed_over(text, begin, end, kind)
-            if claims:
+            claims = list(_claims(text, begin, end, kind))
+            inner = _inner(text, begin, end, claims, kind) if name else []
+            if inner and kind == "js":
+                text = _with_inner(text, begin, end, claims, inner)
+            elif claims := claims or [(*inner[0], [(*inner[0], "panic!()")]) for _ in inner[:1]]:
                 text = _alter_claims(text, claims, end, kind if name else "script")
+            if inner or claims:
+                made |= {title for title in titles if "${" in title}
                 done.add(name)
                 break
     return text, frozenset(done)
@@ -103,9 +118,8 @@ def _bodies(text: str, name: str, kind: str) -> Iterator[tuple[int, int]]:
     if not name:
         yield 0, len(text)
         return
-    word = re.escape(name)
-    heads = rf"\bfn\s+{word}\s*(?=\()" if kind == "rs" else rf"\b(?:test|it)\s*\(\s*([\"'`]){word}\1"
-    hits = list(re.finditer(heads, text))
+    rust = re.finditer(rf"\bfn\s+{re.escape(name)}\s*(?=\()", text)
+    hits = heads_of(text, name) if kind == "js" else list(rust)
     for hit in hits if len(hits) == 1 else ():  # of two with one name it is not known which is which
         at = closing(text, hit.end(), kind) if kind == "rs" else hit.end()
         begin = text.find("{", at) if at > 0 else -1
@@ -126,13 +140,18 @@ def _claims(text: str, begin: int, end: int, kind: str) -> Iterator[_Claim]:
     at, first = begin, True
     while at < end:
         branch = _BRANCH.match(text, at, end) if kind == "js" else None
+        if branch is not None and branch["word"] == "if" and (failing := _failing(text, branch, end)):
+            first = False
+            yield failing
+            at = failing[1]
+            continue
         if branch is not None:
             at, to = _branch(text, branch, end)
             if at < 0 or to < 0 or (first and branch["word"] and _ENDS.search(text, at, max(to, at + 12))):
                 return
             at = to
             continue
-        call = (_STATEMENT if kind == "js" else _CALLS[kind]).match(text, at)
+        call = _STATEMENTS[kind].match(text, at)
         if call is not None:
             close = _end_of_call(text, call.start(), end, kind)
             ways = list(_ways(text, call.start(), close, kind))
@@ -149,14 +168,41 @@ def _claims(text: str, begin: int, end: int, kind: str) -> Iterator[_Claim]:
         at = max(step, at + 1)
 
 
-def _handed_over(text: str, begin: int, end: int, kind: str) -> list[_Claim]:
-    """The claim in a loop or in a function that is handed over without condition: it has to be come to."""
-    pattern, instead = _INSIDE[kind]
-    for before in pattern.finditer(text, begin, end):
-        close = _end_of_call(text, before.end(), end, kind)
-        if close > 0 and not _MAYBE.search(text, begin, end):
-            return [(before.end(), close, [(before.end(), close, instead)])]
-    return []
+def _inner(text: str, begin: int, end: int, claims: list[_Claim], kind: str) -> list[tuple[int, int]]:
+    """Claims in loops and in functions that are handed over, where nothing is conditional."""
+    own = text
+    for at, to, _ in claims:
+        own = own[:at] + " " * (to - at) + own[to:]
+    if _MAYBE.search(own, begin, end) or not all(_is_alone(text, *one) for one in claims):
+        return []
+    places = (before.end() for before in _INSIDE[kind].finditer(own, begin, end))
+    ends = ((at, _end_of_call(own, at, end, kind)) for at in places)
+    return [(at, to) for at, to in ends if to > 0]
+
+
+def _with_inner(text: str, begin: int, end: int, claims: list[_Claim], inner: list[tuple[int, int]]) -> str:
+    """They must be come to, and none may fail without the test: who tries until it is right fails."""
+    before, after = _TRY["js"]
+    spans = [
+        (
+            at,
+            to,
+            f"{{ $came[{n}] |= 1; try {{ {text[at:to]}; }} catch ($e) {{ $came[{n}] |= 2; throw $e; }} }}",
+        )
+        for n, (at, to) in enumerate(inner)
+    ]
+    for at, to, ways in claims:
+        spans.append(
+            (
+                at,
+                to,
+                "".join(f"{before}{text[at:one]}{new}{text[other:to]};{after}" for one, other, new in ways),
+            )
+        )
+    text = f"{text[:end]}\nif ($came.some((one) => one !== 1)) return;\n{_RED['js']};\n{text[end:]}"
+    for at, to, new in sorted(spans, reverse=True):
+        text = text[:at] + new + text[to:]
+    return f"{text[:begin]} const $came = Array({len(inner)}).fill(0);{text[begin:]}"
 
 
 def _branch(text: str, hit: re.Match[str], end: int) -> tuple[int, int]:
@@ -207,10 +253,45 @@ def _ways(text: str, begin: int, end: int, kind: str) -> Iterator[_Span]:
         )
         if found is not None:
             yield found
+        elif call and kind == "js" and hit[0][0] != ".":
+            yield from _of_nothing(text, *inner)
     if kind == "js":
         yield from _other_error(text, begin, end)
-        for part in _truths(text, begin, end):
-            yield from _other_answer(text, *part)
+        yield from _other_match(text, begin, end)
+    for part in _truths(text, begin, end, kind):
+        yield from _other_answer(text, *part) if kind == "js" else ()
+        yield from both_ways(text, *part, kind)
+
+
+def _failing(text: str, branch: re.Match[str], end: int) -> _Claim | None:
+    """`if (a > b) throw …`: what is no number is not larger, and not smaller either."""
+    at = branch.end()
+    close = closing(text, at, "js") if text.startswith("(", at) else -1
+    told = re.compile(r"\s*").match(text, close) if close > 0 else None
+    if told is None or not _FAILS.match(text, told.end(), end):
+        return None
+    block = text[told.end()] == "{"
+    to = closing(text, told.end(), "js") if block else _end_of_call(text, told.end(), end, "js")
+    ways = list(both_ways(text, at + 1, close - 1, "js", join="||"))
+    return (branch.start(), to, ways) if to > 0 and ways else None
+
+
+def _other_match(text: str, begin: int, end: int) -> Iterator[_Span]:
+    """A pattern that wants four other numbers at once."""
+    hit = _MATCHES.match(text, begin, end)
+    sides = list(split_arguments(text, hit.end() + 1, end - 1, "js")) if hit else []
+    shown = re.fullmatch(r"\s*/([^^$\\()\[\]|]+)/", text[slice(*sides[1])]) if len(sides) > 1 else None
+    others = other_numbers(shown[1]) if shown else []
+    if others:
+        yield *sides[1], "/" + "".join(f"(?=[^]*{one})" for one in others) + "/"
+
+
+def _of_nothing(text: str, begin: int, end: int) -> Iterator[_Span]:
+    """Neither side is written down: nothing must not be equal to either of them."""
+    sides = list(split_arguments(text, begin, end, "js"))[:2]
+    words = [text[slice(*side)].strip() for side in sides]
+    if len(sides) == 2 and not any(_WRITTEN["js"].fullmatch(word) or word in _NONE for word in words):
+        yield from ((*side, " undefined") for side in sides)
 
 
 def _other_error(text: str, begin: int, end: int) -> Iterator[_Span]:
@@ -225,13 +306,13 @@ def _other_error(text: str, begin: int, end: int) -> Iterator[_Span]:
         yield *sides[0], f"{lead}() => {{ throw new (class Foreign extends Error {{}})(); }}"
 
 
-def _truths(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
+def _truths(text: str, begin: int, end: int, kind: str) -> Iterator[tuple[int, int]]:
     """What an assertion wants to be true, each part of `a && b` by itself."""
     head = _IS_TRUE.match(text, begin, end)
     if head is None:
         return
-    close = closing(text, head.end(), "js")
-    sides = list(split_arguments(text, head.end() + 1, close - 1, "js"))
+    close = closing(text, head.end(), kind)
+    sides = list(split_arguments(text, head.end() + 1, close - 1, kind))
     words = [text[slice(*side)].strip() for side in sides]
     if head["expect"]:
         wanted = sides[:1] if _EXPECTS_TRUE.match(text, close) else []

@@ -9,12 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from ralph.gates.guards._tests.both_ways import other_numbers
 from ralph.gates.programs import program_text
 
-_LEFT = re.compile(r"\b(?:return|goto|break|continue|switch|select|go|Run|Skip\w*|Parallel|Goexit)\b")
+_LEFT = re.compile(r"\b(?:return|goto|break|continue|switch|select|go|Skip\w*|Parallel|Goexit)\b")
 _CLAIM = re.compile(
     r"(?P<lead>\t+)if (?:[^;\n\"]+; )?(?P<claim>[^;\n]+) \{\n(?P=lead)\t\w+\.(?:Fatal|Error|Fail)"
 )
+_TURNS = re.compile(
+    r"\t*(?:for .*|\w+\.Run\(.*, func\(\w+ \*testing\.T\) \{|\} ?\{)"
+)  # the end of a table too
+_CONTAINS = re.compile(r'!(strings\.Contains\(.+, )("[^"\\]*")\)')
+_FOREIGN = r"\1func(any) any { return new(interface{ Altered() }) }(\2))"
 _ORDER = re.compile(r"([^<>=&|\"]+) (<|>|<=|>=) ([^<>=&|\"]+)")
 _OTHER = {"<": ">=", ">": "<=", "<=": ">", ">=": "<"}
 
@@ -39,12 +45,12 @@ def alter_go(text: str, tests: Collection[str]) -> tuple[str, frozenset[str]]:
 
 
 def _is_sure(above: str, hit: re.Match[str]) -> bool:
-    """Does it stand in the test itself or in a loop? In one only what compares has to be come to."""
+    """Does it stand in the test itself, in a loop or a part? There only what compares has to be come to."""
     depth = len(hit["lead"])
     for line in reversed(above.splitlines()):
         deep = len(line) - len(line.lstrip("\t"))
         if line.strip() and deep < depth:
-            if not line.strip().startswith("for ") or not re.search(r"!=|Equal\(|errors\.Is", hit["claim"]):
+            if not _TURNS.fullmatch(line) or not re.search(r"!=|Equal\(|errors\.Is", hit["claim"]):
                 return False
             depth = deep
     return True
@@ -52,7 +58,13 @@ def _is_sure(above: str, hit: re.Match[str]) -> bool:
 
 def _make_certain(claim: str) -> str:
     """A condition that holds for every honest answer."""
-    if "errors.Is(" in claim:
-        return re.sub(r"(errors\.Is\([^()]+?, )[^()]+\)", r'\1errors.New("foreign"))', claim)
+    if "!errors.Is(" in claim and "&&" not in claim:
+        foreign = re.sub(r"(errors\.Is\([^()]+?, )[^()]+\)", r'\1errors.New("foreign"))', claim)
+        nothing = re.sub(r"(errors\.Is\()[^(),]+(, [^()]+\))", r"\1nil\2", claim)
+        return f"({foreign}) && ({nothing})"
+    if "!errors.As(" in claim and "&&" not in claim:
+        return re.sub(r"(errors\.As\([^()]+?, )([^()]+)\)", _FOREIGN, claim)
+    if (holds := _CONTAINS.fullmatch(claim)) and (others := other_numbers(holds[2])):
+        return f"!({' && '.join(f'{holds[1]}{one})' for one in others)})"
     order = _ORDER.fullmatch(claim)
     return f"{claim} || {order[1]} {_OTHER[order[2]]} {order[3]}" if order else f"true || {claim}"

@@ -25,7 +25,7 @@ from msgspec import Struct
 from ralph.gates.guards._breaks.break_function import LINE
 from ralph.gates.guards._breaks.wrap_python import first_free_line
 from ralph.gates.guards._parts.brackets import closing, split_arguments
-from ralph.gates.guards._parts.script_language import language
+from ralph.gates.guards._parts.script_language import heads_of, language
 from ralph.gates.programs import program_text
 
 _PLAIN_MARKS = re.compile(r"(?:pytest\.)?mark\.\w+|(?:mock\.|unittest\.mock\.)?patch(?:\.\w+)*|parametrize")
@@ -129,15 +129,17 @@ def _note_python(path: str, text: str, functions: Collection[str], marks: str, a
 def _note_javascript(path: str, text: str, functions: Collection[str], marks: str, asked: list[str]) -> Noted:
     done = {}
     for function in functions:
-        heads = list(re.finditer(rf"\b(?:test|it)\s*(?=\(\s*([\"'`]){re.escape(function)}\1\s*,)", text))
-        end = closing(text, heads[0].end(), "js") if len(heads) == 1 else -1
+        heads = heads_of(text, function)
+        end = closing(text, heads[0].start("open"), "js") if len(heads) == 1 else -1
         if end < 0:
             continue
-        for begin, last in split_arguments(text, heads[0].end() + 1, end - 1, "js"):
+        for begin, last in split_arguments(text, heads[0].end("open"), end - 1, "js"):
             given = text[begin:last]
             if re.match(r"\s*(?:async\b|function\b|\(|\w+\s*=>)", given):
-                if not _FIXTURES.match(given):
-                    name = json.dumps(name_of(path, function))
+                if given.lstrip().startswith("__noted("):  # of another title that is made here
+                    done[name_of(path, function)] = 1
+                elif not _FIXTURES.match(given):
+                    name = f"{json.dumps(path + '::')} + {heads[0]['title']}"
                     text = f"{text[:begin]} __noted({name}, {given}){text[last:]}"
                     done[name_of(path, function)] = 1
                 break

@@ -7,6 +7,7 @@ nothing of it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from msgspec import Struct
@@ -75,7 +76,11 @@ def _request(facts: GuardFacts, places: dict[str, dict[str, list[str]]]) -> Alte
             continue
         if done:
             contents[path] = text.encode()
-            tests |= {name for function in done for name in functions[function]}
+            named = {name for function in done for name in functions[function]}
+            # In Go the test tells for its parts, whose own ends say nothing.
+            tests |= (
+                {re.sub(r"(::[^/]*)/.*", r"\1", one) for one in named} if path.endswith("_test.go") else named
+            )
     return AlterRequest(contents, frozenset(tests)) if contents else None
 
 
