@@ -147,9 +147,9 @@ def test_a_replaced_function_of_the_language_shows_and_a_new_one_does_not(tmp_pa
     """Loops that were emptied by the product are seen from inside the test."""
     (tmp_path / "product.js").write_text("process.env.QUICK = process.env.OTHER = '1';\n")
     text = "Object.entries = () => []; Array.prototype.newest = function () {};\n"
-    text += "require('./product.js'); process.env.QUICK;\n" + NODE
+    text += "Date.prototype.getHours = () => 2;" + "require('./product.js'); process.env.QUICK;\n" + NODE
     ends, _, said = ends_of(tmp_path, "a.test.js", text, ("good",), ("node", "--test", "a.test.js"))
-    found = {"Object.entries", "process.env.QUICK"}
+    found = {"Object.entries", "Date.prototype.getHours", "process.env.QUICK"}
     assert ends.foreign == {("a.test.js::good", one) for one in found}, said
 
 

@@ -149,7 +149,9 @@ def _note_javascript(path: str, text: str, functions: Collection[str], marks: st
     written = kind[0] != "c" and not re.search(r"=\s*require\(", text)  # a string may hold a line of a module
     module = kind[0] == "m" or (written and bool(_IMPORTS.search(text)))
     place = {one: f"__{one}" if module else f'require("node:{one}")' for one in ("fs", "vm")}
-    helper = program_text("note_ends.js") % {**place, "marks": json.dumps(marks), "asked": json.dumps(asked)}
+    clock = "Date" if re.search(r"(?i)mock|fake|freeze", text) else ""  # the test's own, perhaps
+    words = {"marks": marks, "asked": asked, "left": clock}
+    helper = program_text("note_ends.js") % (place | {key: json.dumps(word) for key, word in words.items()})
     lead = 'import * as __fs from "node:fs";\nimport * as __vm from "node:vm";\n' if module else ""
     typed = "// @ts-nocheck\n" if "ts" in kind and not text.startswith("#!") else ""
     return ({path: f"{typed}{text}\n{lead}{helper}".encode()}, done)
