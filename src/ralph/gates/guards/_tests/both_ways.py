@@ -41,7 +41,7 @@ def both_ways(text: str, begin: int, end: int, kind: str, *, join: str = "&&") -
     if len(signs) == 1 and not _MAYBE.search(shown):
         left, right = text[begin : begin + signs[0].start()], text[begin + signs[0].end() : end]
         sign, other = signs[0][0], _OTHER[signs[0][0]]
-        yield begin, end, _bound(kind, f"left_ {sign} right_ {join} left_ {other} right_", left, right)
+        yield begin, end, _bind_sides(kind, f"left_ {sign} right_ {join} left_ {other} right_", left, right)
     if signs or join != "&&" or _MAYBE.search(shown) or shown.lstrip()[:1] == "!":
         return
     if each := _EACH.search(shown):
@@ -49,16 +49,16 @@ def both_ways(text: str, begin: int, end: int, kind: str, *, join: str = "&&") -
         yield at + 1, to - 1, "() => false" if kind == "js" else "|_| false"
     elif kind == "rs" and (answer := _ANSWER.search(shown)):
         of = text[begin : begin + answer.start()]
-        yield begin, end, _bound(kind, f"left_.{answer[1]}() && left_.{_ANSWERS[answer[1]]}()", of)
+        yield begin, end, _bind_sides(kind, f"left_.{answer[1]}() && left_.{_ANSWERS[answer[1]]}()", of)
     elif (holds := _HOLDS.search(shown)) and (asked := text[begin + holds.start() : end].strip())[
         -2:-1
     ] in "\"'":
         others = " && ".join(f"left_{one}" for one in other_numbers(asked))
         if others:
-            yield begin, end, _bound(kind, others, text[begin : begin + holds.start()])
+            yield begin, end, _bind_sides(kind, others, text[begin : begin + holds.start()])
 
 
-def _bound(kind: str, condition: str, *sides: str) -> str:
+def _bind_sides(kind: str, condition: str, *sides: str) -> str:
     """Each side is computed once."""
     names = ", ".join(["left_", "right_"][: len(sides)])
     if kind == "js":
