@@ -1,6 +1,7 @@
 """Tests that ask for the wrong answer: what is altered, what is left alone, what is made of it."""
 
 import ast
+import contextlib
 import subprocess
 
 import pytest
@@ -15,7 +16,8 @@ from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._tests.alter import alter_tests
 from ralph.gates.guards._tests.alter_calls import alter_calls
 from ralph.gates.guards._tests.alter_go import alter_go
-from ralph.gates.guards.hygiene.altered import altered_request, check
+from ralph.gates.guards._tests.alter_line import alter_line, calls_for_certain
+from ralph.gates.guards.hygiene.altered import altered_request, check, line_request, unheard_tests
 
 ALTERED = [
     ("assert f(1) == 2", "assert f(1) == 3"),
@@ -596,3 +598,79 @@ def test_every_claim_of_go_has_to_be_come_to(body, instead):
 def test_claims_of_go_that_may_not_be_come_to_are_left_alone(body):
     """What stands behind a return, a condition or in a loop that may be empty by right is not asked for."""
     assert alter_go(GO.replace("BODY", body), {"TestX"})[1] == frozenset()
+
+
+HELPER = "tests/helpers.py"
+SAME = "def same(came, wanted):\n    with held():\n        assert (\n            came == wanted\n        )\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "line", "name"),
+    [
+        (SAME, 4, "same"),
+        ("class Post:\n    def send(self, x):\n        assert x == 1\n", 3, "send"),
+        ("def same(self, x):\n    self.assertEqual(x, 1)\n", 2, "same"),
+        ("def boom():\n    assert False\n", 2, None),
+        ("def boom():\n    raise AssertionError\n", 2, None),
+        ("def same(x):\n    if x:\n        assert x == 1\n", 3, None),
+        ("def same(x):\n    if x:\n        return\n    assert x == 1\n", 4, None),
+        ("def same(x): assert x == 1\n", 1, None),
+        ("assert x == 1\n", 1, None),
+        ("def broken(:\n", 1, None),
+    ],
+)
+def test_a_claim_elsewhere_fails_and_notes_who_came(tmp_path, body, line, name):
+    """Only one that looks at something, without condition; lines stay where they are."""
+    marks = tmp_path / "marks"
+    made = alter_line(body, line, str(marks))
+    assert (made and made[1]) == name
+    if made is not None and body is SAME:
+        assert made[0].count("\n") == body.count("\n")
+        space = {"held": contextlib.nullcontext}
+        exec(compile(made[0], "helpers.py", "exec"), space)
+
+        def test_x():
+            space["same"](1, 1)
+
+        with pytest.raises(AssertionError, match="on purpose"):
+            test_x()
+        assert {"l same", "l test_x"} <= set(marks.read_text().splitlines())
+
+
+def unheard(text, message, *, helper=SAME):
+    """What is asked about a test that was red with this message."""
+    given = facts({ONE: "fail"}, {ONE: "pass"}, text)
+    red = replace(given.base["tests"], findings=(Finding(ONE, message, path=ONE.partition("::")[0], line=2),))
+    trees = {HELPER: helper.encode(), ONE.partition("::")[0]: text.encode()}
+    given = replace(given, base={"tests": red}, read_base=trees.get, read_result=trees.get)
+    return line_request(given, given.gates[0], "/marks")
+
+
+def test_a_claim_is_asked_for_where_a_test_was_red_at_it():
+    """Outside of the test, in a file that the change left alone, by an assertion."""
+    text = "def test_x():\n    same(f(), 1)\n"
+    said = "tests/test_a.py:2: \nE   assert 1 == 2\ntests/helpers.py:4: AssertionError"
+    asked = unheard(text, said)
+    assert asked.tests == asked.certain == {ONE}
+    assert list(asked.files) == [HELPER]
+    assert unheard_tests(asked, {ONE: "pass"}, b"") == {ONE}
+    assert unheard_tests(asked, {ONE: "fail"}, b"l test_x\n") == frozenset()
+    maybe = unheard(text.replace("    same", "    if w:\n        same"), said)
+    assert maybe.certain == frozenset()
+    assert unheard_tests(maybe, {ONE: "pass"}, b"l test_y\n") == frozenset()
+    assert unheard_tests(maybe, {ONE: "pass"}, b"l test_x\n") == {ONE}
+    assert unheard(text, "tests/helpers.py:4: ValueError") is None
+    assert unheard(text, said.replace("tests/helpers.py:4", "tests/test_a.py:2")) is None
+    assert unheard(text, said.replace("tests/helpers.py", "src/a.py")) is None
+
+
+def test_a_call_is_certain_only_where_nothing_can_come_before_it():
+    """In no context (`raises` ends it), under no condition, and not after a return."""
+    for body, certain in (
+        ("same(1)", True),
+        ("self.same(1)", True),
+        ("with raises(E):\n        same(f())", False),
+        ("for x in y:\n        same(x)", False),
+        ("if x:\n        return\n    same(1)", False),
+    ):
+        assert calls_for_certain(f"def test_x():\n    {body}\n", "test_x", "same") is certain

@@ -98,6 +98,7 @@ class Tried(Struct):
     sabotage: tuple[Broken, ...] | None = None  # None: not asked for
     breaks: dict[str, dict[str, BreakSeen]] = {}  # by gate and mode of breaking; none: not tried
     altered: dict[str, tuple[frozenset[str], Reading]] = {}  # tests that must fail -> what was said
+    unheard: dict[str, frozenset[str]] = {}  # tests that are green although their claim fails
     coverage: dict[str, LineHits] = {}  # what a repeat of each gate executed of the change
     likeness: dict[str, LikeSeen] = {}  # where a repeat in the user's likeness came out otherwise
     alone: dict[str, tuple[Reading, ...]] = {}  # the tests that turned green, called by themselves

@@ -7,30 +7,41 @@ nothing of it.
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, GuardResult
 from ralph.core.proof.compare import compare, turned_tests
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 from ralph.gates.guards._base.test_files import places_of_tests
+from ralph.gates.guards._base.texts import decode
 from ralph.gates.guards._calls.of_tester import tests_of_tester
 from ralph.gates.guards._parts.script_language import language
 from ralph.gates.guards._tests.alter import alter_tests
 from ralph.gates.guards._tests.alter_calls import alter_calls
 from ralph.gates.guards._tests.alter_go import alter_go
+from ralph.gates.guards._tests.alter_line import alter_line, calls_for_certain
 from ralph.gates.guards._tests.alter_shell import alter_shell
+from ralph.gates.judging_paths import is_test
 
 NAME = "altered"
 CALLED = True
 KINDS = guard_kinds(NAME, "compute the answer instead of taking it from the test", {
     "green": ("not yet", "a test that turned green stays green when it expects something else"),
+    "unheard": ("asks", "a test that turned green stays green although the claim at which it was red fails",
+        "let what the tests claim reach them: put nothing in its place, and swallow no errors of theirs"),
 })  # fmt: skip
 _MAX_TESTS = 20  # tests of one gate
+
+
+_FAILED_AT = re.compile(r"^([^\s:][^:\n]*\.py):(\d+): (?:in |AssertionError)", re.MULTILINE)
+_ASSERTION = re.compile(r"^(?:\S+: )?AssertionError|^E\s+(?:assert|AssertionError)", re.MULTILINE)
 
 
 class AlterRequest(Struct, frozen=True):
@@ -84,6 +95,66 @@ def _request(facts: GuardFacts, places: dict[str, dict[str, list[str]]]) -> Alte
     return AlterRequest(contents, frozenset(tests)) if contents else None
 
 
+class LineRequest(Struct, frozen=True):
+    """Files with claims that must fail, the tests that they are for, and which of these call the function in
+    which theirs stands themselves, so that it has to be come to."""
+
+    files: dict[str, bytes]
+    tests: frozenset[str]
+    certain: frozenset[str]
+
+
+def line_request(facts: GuardFacts, gate: Gate, marks: str) -> LineRequest | None:
+    """Claims at which tests that turned green failed at the base, where they stand outside of the test."""
+    base, final = facts.base.get(gate.name), facts.final.get(gate.name)
+    if not gate.required or base is None or final is None or not final.tests:
+        return None
+    at_base = {found.key: found for found in base.findings}
+    turned = [name for name in turned_tests(base, final, fail_on=gate.fail_on) if name in at_base]
+    files: dict[str, bytes] = {}
+    owners: dict[tuple[str, int], str] = {}
+    tests, certain = set[str](), set[str]()
+    for own, functions in places_of_tests(facts, gate, turned).items():
+        for function, ids in functions.items():
+            for name in ids:
+                path, line = _failed_at(gate, at_base[name])
+                text = facts.read_result(path) if path and (path == own or is_test(path)) else None
+                if text is None or text != facts.read_base(path):
+                    continue  # it claims something else now: the base's own tests tell
+                if (path, line) not in owners:
+                    made = alter_line(files.get(path, text).decode("utf-8", "replace"), line, marks)
+                    if made is None or made[1] == function:
+                        continue  # in its own body it is not to be missed
+                    files[path], owners[path, line] = made[0].encode(), made[1]
+                tests.add(name)
+                if calls_for_certain(decode(facts.read_result(own)), function, owners[path, line]):
+                    certain.add(name)
+    return LineRequest(files, frozenset(tests), frozenset(certain)) if tests else None
+
+
+def _failed_at(gate: Gate, found: Finding) -> tuple[str, int]:
+    if not _ASSERTION.search(found.message):
+        return "", 0
+    hits = _FAILED_AT.findall(found.message)
+    if hits:
+        return posixpath.normpath(posixpath.join(gate.cwd, hits[-1][0])), int(hits[-1][1])
+    return (found.path, found.line) if gate.read == "unittest" else ("", 0)
+
+
+def unheard_tests(request: LineRequest, told: Mapping[str, str], marks: bytes) -> frozenset[str]:
+    """Those that are green although they came to their claim, or had to, and it failed."""
+    came = {line[2:] for line in marks.decode("utf-8", "replace").splitlines() if line.startswith("l ")}
+    return frozenset(
+        name
+        for name in request.tests
+        if told.get(name) == "pass" and (name in request.certain or came & set(_own_name(name)))
+    )
+
+
+def _own_name(name: str) -> list[str]:
+    return re.split(r"::|\.", name.partition("[")[0])[-1:]
+
+
 def _answer(told: Mapping[str, str], name: str) -> str:
     """A case with another value has another id (`x[1-3]`): then all cases of its function have to fail."""
     lead = name.partition("[")[0] + "["
@@ -108,6 +179,11 @@ def check(facts: GuardFacts) -> GuardResult:
             )
             for name in green
         ]
+    findings += [
+        Finding(f"altered.unheard:{name}", f"{gate_name}: {name} is green although what it claims fails")
+        for gate_name, names in facts.tried.unheard.items()
+        for name in sorted(names)
+    ]
     good = f"{asked} tests that turned green are red when they expect something else"
     good = good if asked else "no test that turned green could be altered for certain"
     result = guard_result(NAME, facts, findings, good=good, bad="tests are green whatever they expect")

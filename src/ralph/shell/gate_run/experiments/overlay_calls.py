@@ -3,7 +3,15 @@ files over the base, what turned green expecting otherwise, findings planted whe
 
 from __future__ import annotations
 
-from ralph.gates.guards import altered_request, attribution_request, overlay_request, scope_request
+from ralph.gates.guards import (
+    altered_request,
+    attribution_request,
+    files_of_tests,
+    overlay_request,
+    scope_request,
+)
+from ralph.gates.guards.hygiene.altered import line_request, unheard_tests
+from ralph.gates.narrow_tests import narrow_to_tests
 from ralph.shell.gate_run.answers import GateCall, Heard
 from ralph.shell.gate_run.schedule import Experiment, Lab
 from ralph.shell.git.trees import edited_tree, overlay_tree
@@ -45,6 +53,30 @@ def plan_altered(lab: Lab) -> list[Experiment]:
         lab.tried.altered[name] = (asked[name].tests, heard.reading)
 
     return [Experiment("altered", calls, take, needed=True)]
+
+
+def plan_unheard(lab: Lab) -> list[Experiment]:
+    facts, judge, stage = lab.facts, lab.judge, "altered-line"
+    calls, asked = [], {}
+    for gate in facts.gates if facts.confirm > 1 else ():
+        slot = judge.slot(gate, stage)
+        request = line_request(facts, gate, judge.marks_path(slot))
+        if request is None:
+            continue
+        asked[gate.name] = request
+        files = files_of_tests(facts, gate)
+        narrow = narrow_to_tests(gate, request.tests, files, facts.has_path)
+        share = lab.narrow(gate, {files[name] for name in request.tests if name in files})[1]
+        tree = edited_tree(judge.site.store, facts.tree, request.files)
+        calls.append(GateCall(narrow, tree, stage, slot, share=share))
+
+    def take(heard: Heard) -> None:
+        name = heard.call.gate.name
+        told = heard.reading.tests or {}
+        lab.tried.unheard[name] = unheard_tests(asked[name], told, heard.marks)
+
+    what = "letting the claims fail at which tests were red"
+    return [Experiment("altered", calls, take, what=what)] if calls else []
 
 
 def plan_attribution(lab: Lab) -> list[Experiment]:

@@ -34,6 +34,7 @@ def plan_experiments(lab: Lab) -> list[Experiment]:
             overlay_calls.plan_attribution,
             overlay_calls.plan_scope,
             overlay_calls.plan_altered,
+            overlay_calls.plan_unheard,
             likeness_calls.plan,
             alone_calls.plan,
             plain_calls.plan,
