@@ -5,10 +5,12 @@ import sys
 
 import pytest
 from guardkit import facts_of
+from msgspec.structs import replace
 
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Reading
 from ralph.gates.guards import BreakSeen, first_breaks, next_break, waits_for_all
+from ralph.gates.guards._base.facts import Tried
 from ralph.gates.guards._breaks.wrap_source import Marks, read_marks, wrap_source
 from ralph.gates.guards.integrity.sabotage import check
 
@@ -323,3 +325,83 @@ def test_what_equals_everything_is_told(tmp_path, equal, lies):
     subprocess.run(argv, cwd=tmp_path, capture_output=True, check=False)
     marks = read_marks((tmp_path / "marks").read_bytes())
     assert marks.lies == lies
+
+
+ASKS = """import contextvars
+import sys
+import threading
+
+_here, VAR = threading.local(), contextvars.ContextVar("VAR", default=0)
+
+
+def near():
+    return sys._getframe(1).f_globals["WANTED"]
+
+
+def far():
+    frame = sys._getframe(1)
+    while frame is not None:
+        if "wanted" in frame.f_locals:
+            return frame.f_locals["wanted"]
+        frame = frame.f_back
+
+
+def plain(x):
+    VAR.set(x)
+    return plain(x - 1) + 1 if x else 0
+
+
+def fail():
+    raise KeyError(1)
+
+
+def put(x):
+    _here.x = x
+
+
+def get():
+    return _here.x
+"""
+
+
+@pytest.mark.parametrize(
+    ("check", "apart", "copied"),
+    [
+        ("WANTED = 3\ndef test():\n    assert near() == 3\ntest()", 1, 0),
+        ("def test(wanted):\n    assert (lambda: far())() == 3\ntest(3)", 1, 0),
+        ("assert plain(3) == 3 and VAR.get() == 0", 0, 0),
+        ("try:\n    fail()\nexcept KeyError:\n    pass\nelse:\n    raise SystemExit(2)", 0, 0),
+        ("put(3)\nassert get() == 3", 1, 1),
+    ],
+)
+def test_code_of_the_change_sees_nobody_who_calls_it(tmp_path, check, apart, copied):
+    """In a thread an answer cannot be read from callers; beneath copies of their frames it can. Who is red in
+    both minds the thread. Values, errors and variables of the context come back."""
+    text = f"from asks import *\n{check}\n"
+    for mode, red in (("trace", None), ("apart", apart), ("copied", copied)):
+        argv = [sys.executable, "check.py"]
+        ended, marks = execute(tmp_path, "asks.py", ASKS, mode, argv, **{"check.py": text})
+        assert red in (None, ended)
+        assert marks.entered
+
+
+@pytest.mark.parametrize(
+    ("old", "test", "asked"),
+    [
+        ("def f(): pass", "def test_x():\n    assert f() == 1\n", True),
+        ("def f(): return sys._getframe(1)", "def test_x():\n    assert f() == 1\n", False),
+        ("def f(): pass", "def test_x():\n    assert f().filename == __file__\n", False),
+    ],
+)
+def test_who_reads_its_answers_from_callers_is_asked(old, test, asked):
+    """Unless it asked for its callers at the base, or the test is about its own place."""
+    name = "tests/test_x.py::test_x"
+    base = {"a.py": old, "tests/test_x.py": test}
+    facts = facts_of(base, {**base, "a.py": "def f(): return 1"})
+    gate = Gate(name="check", run="x", argv=("x",), read="pytest", proof=True)
+    final = {"check": Reading("pass", "", tests={name: "pass"}, files={name: "tests/test_x.py"})}
+    facts = replace(
+        facts, gates=(gate,), base={}, final=final, tried=Tried(apart={"check": frozenset({name})})
+    )
+    found = [one.key for one in check(facts).findings]
+    assert found == ([f"sabotage.caller:{name}"] if asked else [])

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ralph.core.model.gate import Gate
-from ralph.core.model.verdict import Verdict
+from ralph.core.model.verdict import Reading, Verdict
 from ralph.core.proof.causes import is_missing
 from ralph.gates.guards import GuardFacts, Tried
 from ralph.gates.narrow import narrow_to_files
@@ -33,6 +33,13 @@ CALL_SECONDS = 15.0  # for a call on other source, or four times what the gate t
 START_SECONDS = 0.5  # of a checkout, a box and a runner that loads
 UNKNOWN_SHARE = 0.5  # of a gate that looks at some files, where it is not known which tests are in them
 BUDGET_WORDS = f"it does not fit into {SUITE_RUNS:g} suite runs"
+
+
+def red_among(reading: Reading, tests: frozenset[str]) -> frozenset[str]:
+    """Those of these tests that are not green; "": the gate as a whole."""
+    if reading.status == "pass" or reading.cause in MACHINERY or reading.doubt:
+        return frozenset()
+    return frozenset(name for name in tests if (reading.tests or {}).get(name) != "pass")
 
 
 class GateCalls(Protocol):

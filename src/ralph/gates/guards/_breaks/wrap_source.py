@@ -26,7 +26,7 @@ from ralph.gates.guards._breaks import wrap_go, wrap_javascript, wrap_python, wr
 from ralph.gates.guards._breaks.break_function import JS_FUNCTIONS, LINE, all_functions, changed_bodies
 from ralph.gates.guards._parts.script_language import MAX_CHARS, language
 
-Mode = Literal["after", "instead", "module", "trace", "foreign", "valued"]
+Mode = Literal["after", "instead", "module", "trace", "foreign", "valued", "apart", "copied"]
 MAX_MARKS = 1 << 20  # bytes
 _GENERATED = re.compile(rb"@generated|DO NOT EDIT|do not edit|[Gg]enerated by")
 

@@ -13,6 +13,7 @@ is named.
 
 from __future__ import annotations
 
+import ast
 import re
 from typing import Literal, cast
 
@@ -24,9 +25,11 @@ from ralph.core.model.verdict import Finding, GuardResult
 from ralph.gates.guards._base.facts import BreakSeen, GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 from ralph.gates.guards._base.substance_of import is_document
-from ralph.gates.guards._base.texts import decode, is_aside, name_some
+from ralph.gates.guards._base.test_files import files_of_tests
+from ralph.gates.guards._base.texts import decode, is_aside, name_some, pairs
 from ralph.gates.guards._breaks.break_function import broken_versions
 from ralph.gates.guards._breaks.wrap_source import Mode, add_comments, wrap_source
+from ralph.gates.guards._tests.py_syntax import Function, parse
 from ralph.gates.guards._watch.exercised import exercised_files, other_product
 from ralph.gates.guards.integrity.witness import source_changes, witness_request, witnesses
 from ralph.gates.judging_paths import is_config
@@ -42,6 +45,8 @@ KINDS = guard_kinds(NAME, "let the code that you changed do the work, and let th
         "give back plain values, which equal only what they are"),
     "commented": ("asks", "a check is green, and red when a comment is added to code of the change",
         "let the result not depend on the text of its own files"),
+    "caller": ("asks", "a test that turned green is red where code of the change cannot see who calls it",
+        "compute the answer from what is handed over, and not from who calls"),
 })  # fmt: skip
 MAX_BREAKS = 8
 MAX_WRAPPED_FILES = 40
@@ -52,6 +57,9 @@ _BACKGROUND = re.compile(r"(?<!&)&(?:[ \t]*[\n)]|[ \t]+\w|[ \t]*\Z)|\b(?:kill|pk
 _UNTRIED = BreakSeen(red=False)
 # A check that goes by bytes minds a comment by nature.
 _BYTES = re.compile(r"\bgit\s+(?:diff|status)\b|(?:sha\d*|md5|ck)sum|\bcmp\b|\bwc\b|checksum|hashlib")
+# Code that asked for its caller at the base may go on asking, and a test may be about its own place.
+_CALLERS = re.compile(r"_getframe|currentframe|\binspect\.|stacklevel|extract_stack|findCaller")
+_PLACES = re.compile(r"__file__|\b(?:co_)?filename\b|lineno|funcName|stacklevel|_getframe|currentframe")
 # They break no code of the change.
 _APART = ("trace", "commented", "foreign", "others", "reach", "reach-base")
 
@@ -104,7 +112,8 @@ def break_request(facts: GuardFacts, mode: Break, marks: str) -> dict[str, bytes
     `exercised`: what was read at the base fails; `foreign`: it gives something else back, but for files that
     may be helpers of the tests; `others`: the same functions fail. `reach`: nothing fails, and all functions
     that were read at the base or changed tell whether they are called; `reach-base`: the same at the base.
-    `commented`: nothing fails, and comments are added.
+    `commented`: nothing fails, and comments are added. `apart` (Python): nothing fails, and code of the
+    change sees nobody who calls it; `copied`: the same, but for frames like those of its callers.
     """
     files: dict[str, bytes] = {}
     if mode in ("reach", "reach-base"):
@@ -123,6 +132,8 @@ def break_request(facts: GuardFacts, mode: Break, marks: str) -> dict[str, bytes
             files |= wrap_source(path, None, text, how, marks) if text is not None else {}
         return files
     for change in source_changes(facts)[:MAX_WRAPPED_FILES]:
+        if mode in ("apart", "copied") and not change.path.endswith(".py"):
+            continue
         new = facts.read_result(change.path)
         old = facts.read_base(change.before) if change.status != "A" else None
         if new is None or new == old:
@@ -239,6 +250,7 @@ def _why_none(facts: GuardFacts) -> str:
 
 def check(facts: GuardFacts) -> GuardResult:
     findings, blind = _judge_breaks(facts)
+    findings += _ask_about_callers(facts)
     words, counted = _own_tests(facts)
     if facts.tried.sabotage is None and facts.tried.breaks:
         noticed = sum(any(seen.red for seen in tried.values()) for tried in facts.tried.breaks.values())
@@ -295,6 +307,32 @@ def _judge_breaks(facts: GuardFacts) -> tuple[list[Finding], str]:
         elif source_changes(facts):
             open_points.append(f"{gate.name}: nothing that it reaches could be broken")
     return findings, "; ".join(open_points)
+
+
+def _ask_about_callers(facts: GuardFacts) -> list[Finding]:
+    if any(_CALLERS.search(pair.old) for pair in pairs(facts)):
+        return []
+    return [
+        Finding(
+            f"sabotage.caller:{name}",
+            f"{gate.name}: {name} is green, and red where code of the change cannot see who calls it",
+        )
+        for gate in facts.gates
+        for name in sorted(facts.tried.apart.get(gate.name, ()))
+        if not _PLACES.search(_text_of_test(facts, gate, name))
+    ]
+
+
+def _text_of_test(facts: GuardFacts, gate: Gate, name: str) -> str:
+    """As it stands at the base, or else in the result."""
+    path = files_of_tests(facts, gate).get(name, "")
+    own = re.split(r"::|\.", name.partition("[")[0])[-1]
+    for text in (facts.read_base(path), facts.read_result(path)):
+        tree = parse(text) if text is not None else None
+        found = [node for node in ast.walk(tree) if isinstance(node, Function)] if tree is not None else []
+        if told := [ast.unparse(node) for node in found if node.name == own]:
+            return "\n".join(told)
+    return ""
 
 
 def _ignores_values(tried: dict[str, BreakSeen]) -> list[str]:

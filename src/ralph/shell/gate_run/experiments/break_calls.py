@@ -23,7 +23,7 @@ from ralph.gates.guards import (
 from ralph.gates.guards._breaks.wrap_source import read_marks
 from ralph.gates.narrow_tests import narrow_to_tests
 from ralph.shell.gate_run.answers import GateCall, Heard
-from ralph.shell.gate_run.schedule import MACHINERY, Experiment, Lab
+from ralph.shell.gate_run.schedule import Experiment, Lab, red_among
 from ralph.shell.git.trees import edited_tree
 
 STAGE = "broken-"
@@ -125,9 +125,7 @@ def _new_tests(facts: GuardFacts, gate: Gate) -> frozenset[str]:
 def _what_was_seen(facts: GuardFacts, heard: Heard, turned: frozenset[str]) -> BreakSeen:
     marks = read_marks(heard.marks)
     reading = heard.reading
-    green = turned
-    if reading.status != "pass" and reading.cause not in MACHINERY and not reading.doubt:
-        green = frozenset(name for name in turned if (reading.tests or {}).get(name) == "pass")
+    green = turned - red_among(reading, turned)
     exits = marks.exits
     if reading.status == "pass" and waits_for_all(facts, heard.call.gate):
         exits = (*exits, *marks.unfinished)

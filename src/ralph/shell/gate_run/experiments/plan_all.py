@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ralph.shell.gate_run.experiments import (
     alone_calls,
+    apart_calls,
     break_calls,
     likeness_calls,
     overlay_calls,
@@ -18,7 +19,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "base_tests": ("overlay", "attributed"),
     "repeat": ("final", likeness_calls.STAGE, alone_calls.STAGE, plain_calls.STAGE),
     "diff_coverage": ("canary", "final"),
-    "sabotage": ("sabotage", break_calls.STAGE),
+    "sabotage": ("sabotage", break_calls.STAGE, apart_calls.STAGE),
 }
 
 
@@ -38,6 +39,7 @@ def plan_experiments(lab: Lab) -> list[Experiment]:
             likeness_calls.plan,
             alone_calls.plan,
             plain_calls.plan,
+            apart_calls.plan,
         )
         for one in plan(lab)
     ]
