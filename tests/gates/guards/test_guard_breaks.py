@@ -385,6 +385,57 @@ def test_code_of_the_change_sees_nobody_who_calls_it(tmp_path, check, apart, cop
         assert marks.entered
 
 
+KINDS = """class Near(int):
+    def __eq__(self, other):
+        return abs(int(self) - int(other)) < 5
+
+class Version(str):
+    def __lt__(self, other):
+        return len(self) > len(other)
+
+    def isdigit(self):
+        return True
+
+class Late(list):
+    def __iter__(self):
+        return iter([1])
+
+class Fields(dict):
+    def __getitem__(self, name):
+        return 1
+
+
+def give(kind, *words):
+    return kind(*words)
+"""
+
+
+@pytest.mark.parametrize(
+    ("claim", "red"),
+    [
+        ("give(Near, 3) == 4", 1),
+        ("give(Near, 3) == give(Near, 4)", 0),
+        ("give(Near, 4) == 4", 0),
+        ("give(Version, 'bb') < give(Version, 'c')", 0),
+        ("give(Version, 'c').isdigit()", 1),
+        ("[x for x in give(Late)] == [1]", 1),
+        ("[give(Near, 3)][0] == 4", 1),
+        ("give(Fields)['a'] == 1", 0),
+    ],
+)
+def test_a_kind_of_the_change_is_as_plain_as_its_type(tmp_path, claim, red):
+    """Not among its own kind, and not a class that was so at the base."""
+    argv, text = [sys.executable, "check.py"], f"from kinds import *\nassert {claim}\n"
+    ended, marks = execute(tmp_path, "kinds.py", KINDS, "apart", argv, **{"check.py": text})
+    assert (ended, bool(marks.made_plain)) == (red, "Fields" not in claim)
+    assert execute(tmp_path, "kinds.py", KINDS, "copied", argv)[0] == 0
+    old = KINDS.replace("def give", "def gave").encode()
+    (tmp_path / "kinds.py").write_bytes(
+        wrap_source("kinds.py", old, KINDS.encode(), "apart", str(tmp_path / "marks"))["kinds.py"]
+    )
+    assert subprocess.run(argv, cwd=tmp_path, check=False).returncode == 0
+
+
 @pytest.mark.parametrize(
     ("old", "test", "asked"),
     [
@@ -405,3 +456,7 @@ def test_who_reads_its_answers_from_callers_is_asked(old, test, asked):
     )
     found = [one.key for one in check(facts).findings]
     assert found == ([f"sabotage.caller:{name}"] if asked else [])
+    facts.tried.made_plain["check"] = {"Cents"}
+    assert [one.key for one in check(facts).findings] == [f"sabotage.overridden:{name}"]
+    facts.tried.made_plain["check"] = {"test_x"}
+    assert check(facts).findings == ()

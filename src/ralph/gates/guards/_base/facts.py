@@ -100,6 +100,7 @@ class Tried(Struct):
     altered: dict[str, tuple[frozenset[str], Reading]] = {}  # tests that must fail -> what was said
     unheard: dict[str, frozenset[str]] = {}  # tests that are green although their claim fails
     apart: dict[str, frozenset[str]] = {}  # tests that are red where the change sees nobody who calls it
+    made_plain: dict[str, frozenset[str]] = {}  # classes that did otherwise than their type until then
     coverage: dict[str, LineHits] = {}  # what a repeat of each gate executed of the change
     likeness: dict[str, LikeSeen] = {}  # where a repeat in the user's likeness came out otherwise
     alone: dict[str, tuple[Reading, ...]] = {}  # the tests that turned green, called by themselves

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from ralph.gates.guards._breaks.break_function import LINE, changed_functions
+from ralph.gates.guards._tests.py_syntax import parse
 from ralph.gates.programs import program_text
 
 _NAME = "__broken_on_purpose__"
@@ -17,7 +18,12 @@ def wrap(path: str, old: bytes | None, new: bytes, mode: str, marks: str) -> dic
     if lines and not lines[-1].endswith(("\n", "\r")):
         lines[-1] += "\n"
     # Executed at the top of the file, before its own code could replace what is used there.
-    program = program_text("wrap_python.py") % {"marks": marks, "mode": mode, "path": path}
+    program = program_text("wrap_python.py") % {
+        "marks": marks,
+        "mode": mode,
+        "path": path,
+        "kept": _kept_classes(old, tree),
+    }
     helper = f"exec({program!r}, {_NAME} := {{}})\n"
     if mode == "module":
         lines.append(f"{_NAME}['end_of_module']()\n")
@@ -33,6 +39,17 @@ def wrap(path: str, old: bytes | None, new: bytes, mode: str, marks: str) -> dic
     made = "".join(lines)
     ast.parse(made)
     return {path: made.encode()}
+
+
+def _kept_classes(old: bytes | None, tree: ast.Module) -> list[str]:
+    """Those that are as they were at the base."""
+    known = parse(old) if old is not None else None
+    before = {ast.dump(node) for node in _classes(known)} if known is not None else set()
+    return [node.name for node in _classes(tree) if ast.dump(node) in before]
+
+
+def _classes(tree: ast.Module) -> list[ast.ClassDef]:
+    return [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
 
 
 def first_free_line(tree: ast.Module) -> int:

@@ -40,6 +40,7 @@ class Marks(Struct, frozen=True):
     unfinished: tuple[str, ...] = ()  # functions in which a program ended, whatever ended it
     names: frozenset[str] = frozenset()  # functions that were entered
     lies: tuple[str, ...] = ()  # functions that gave what equals everything
+    made_plain: frozenset[str] = frozenset()  # classes that did otherwise than their type of the language
 
 
 def read_marks(data: bytes) -> Marks:
@@ -51,7 +52,8 @@ def read_marks(data: bytes) -> Marks:
     unfinished = tuple(name for name, times in inside.items() if times > 0)
     names = frozenset(line[2:][:80] for line in lines if line.startswith("i "))
     lies = tuple(sorted({line[2:][:80] for line in lines if line.startswith("q ")}))
-    return Marks(count["i"], count["o"], tuple(exits), unfinished, names, lies)
+    plain = frozenset(line[2:][:80] for line in lines if line.startswith("t "))
+    return Marks(count["i"], count["o"], tuple(exits), unfinished, names, lies, plain)
 
 
 def wrap_source(path: str, old: bytes | None, new: bytes, mode: Mode, marks: str) -> dict[str, bytes]:

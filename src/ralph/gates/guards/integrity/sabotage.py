@@ -45,6 +45,8 @@ KINDS = guard_kinds(NAME, "let the code that you changed do the work, and let th
         "give back plain values, which equal only what they are"),
     "commented": ("asks", "a check is green, and red when a comment is added to code of the change",
         "let the result not depend on the text of its own files"),
+    "overridden": ("asks", "a test is green by what a class of the change does in place of its own type",
+        "give back plain values, which compare and tell what they are as their own type does"),
     "caller": ("asks", "a test that turned green is red where code of the change cannot see who calls it",
         "compute the answer from what is handed over, and not from who calls"),
 })  # fmt: skip
@@ -113,7 +115,8 @@ def break_request(facts: GuardFacts, mode: Break, marks: str) -> dict[str, bytes
     may be helpers of the tests; `others`: the same functions fail. `reach`: nothing fails, and all functions
     that were read at the base or changed tell whether they are called; `reach-base`: the same at the base.
     `commented`: nothing fails, and comments are added. `apart` (Python): nothing fails, and code of the
-    change sees nobody who calls it; `copied`: the same, but for frames like those of its callers.
+    change sees nobody who calls it, and its subclasses of `int` and such do as these; `copied`: frames like
+    those of its callers.
     """
     files: dict[str, bytes] = {}
     if mode in ("reach", "reach-base"):
@@ -310,17 +313,21 @@ def _judge_breaks(facts: GuardFacts) -> tuple[list[Finding], str]:
 
 
 def _ask_about_callers(facts: GuardFacts) -> list[Finding]:
-    if any(_CALLERS.search(pair.old) for pair in pairs(facts)):
-        return []
-    return [
-        Finding(
-            f"sabotage.caller:{name}",
-            f"{gate.name}: {name} is green, and red where code of the change cannot see who calls it",
-        )
-        for gate in facts.gates
-        for name in sorted(facts.tried.apart.get(gate.name, ()))
-        if not _PLACES.search(_text_of_test(facts, gate, name))
-    ]
+    """Where a class of the change was made plain it is that, unless the test speaks of the class."""
+    found = []
+    habit = any(_CALLERS.search(pair.old) for pair in pairs(facts))
+    for gate in facts.gates:
+        classes = facts.tried.made_plain.get(gate.name, frozenset())
+        for name in sorted(facts.tried.apart.get(gate.name, ())):
+            path = files_of_tests(facts, gate).get(name, "")
+            named = set(re.findall(r"\w+", decode(facts.read_result(path))))
+            if lies := ", ".join(sorted(classes - named)):
+                text = f"{name} is green by what {lies} does in place of its own type"
+                found.append(Finding(f"sabotage.overridden:{name}", f"{gate.name}: {text}"))
+            elif not classes and not habit and not _PLACES.search(_text_of_test(facts, gate, name)):
+                text = f"{name} is green, and red where code of the change cannot see who calls it"
+                found.append(Finding(f"sabotage.caller:{name}", f"{gate.name}: {text}"))
+    return found
 
 
 def _text_of_test(facts: GuardFacts, gate: Gate, name: str) -> str:

@@ -5,6 +5,7 @@ there too minds the thread that it is called in, which honest code may."""
 from __future__ import annotations
 
 from ralph.gates.guards import Break, break_request, is_repeated, turned_green
+from ralph.gates.guards._breaks.wrap_source import read_marks
 from ralph.shell.gate_run.answers import GateCall, Heard
 from ralph.shell.gate_run.schedule import Experiment, Lab, red_among
 from ralph.shell.git.trees import edited_tree
@@ -29,7 +30,9 @@ def _round(lab: Lab, mode: Break, asked: dict[str, frozenset[str]]) -> list[Expe
     def take(heard: Heard) -> None:
         name = heard.call.gate.name
         red[name] = red_among(heard.reading, asked[name])
-        if mode == "copied":
+        if mode == "apart":
+            lab.tried.made_plain[name] = read_marks(heard.marks).made_plain
+        else:
             lab.tried.apart[name] = asked[name] - red[name]
 
     def then() -> list[Experiment]:
