@@ -674,3 +674,24 @@ def test_a_call_is_certain_only_where_nothing_can_come_before_it():
         ("if x:\n        return\n    same(1)", False),
     ):
         assert calls_for_certain(f"def test_x():\n    {body}\n", "test_x", "same") is certain
+
+
+def all_turned(names, text):
+    given = facts(dict.fromkeys(names, "fail"), dict.fromkeys(names, "pass"), text)
+    files = dict.fromkeys(names, "tests/test_a.py")
+    return replace(given, final={"tests": replace(given.final["tests"], files=files)})
+
+
+def test_functions_are_counted_and_not_their_cases():
+    """Many cases of one function crowd out nobody, and what is cut is named."""
+    many = [f"tests/test_a.py::test_x[{number}]" for number in range(60)]
+    text = "def test_x(n):\n    assert f(n) == g(n)\n\n\ndef test_z():\n    assert f() == 1\n"
+    names = [*many, "tests/test_a.py::test_z"]
+    given = all_turned(names, text)
+    assert altered_request(given)["tests"].tests == set(names)
+    assert given.tried.undone == {}
+    each = [f"tests/test_a.py::test_{number}" for number in range(210)]
+    text = "".join(f"def test_{number}():\n    assert f() == 1\n\n\n" for number in range(210))
+    given = all_turned(each, text)
+    assert len(altered_request(given)["tests"].tests) == 200
+    assert given.tried.undone == {"altered": "letting 10 more test functions expect something else"}

@@ -50,6 +50,19 @@ def places_of_tests(facts: GuardFacts, gate: Gate, names: Iterable[str]) -> dict
     return places
 
 
+def first_functions(
+    places: dict[str, dict[str, list[str]]], count: int
+) -> tuple[dict[str, dict[str, list[str]]], int]:
+    """Of as many functions all cases, and how many are left."""
+    every = [(path, function) for path, functions in places.items() for function in functions]
+    kept = set(every[:count])
+    found = {
+        path: {name: ids for name, ids in functions.items() if (path, name) in kept}
+        for path, functions in places.items()
+    }
+    return {path: functions for path, functions in found.items() if functions}, len(every) - len(kept)
+
+
 def _file_of(facts: GuardFacts, gate: Gate, name: str) -> str:
     """Where a test stands; of Rust its target is known, and a module beside it by its path."""
     if gate.read == "go":

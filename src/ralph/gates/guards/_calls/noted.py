@@ -16,12 +16,13 @@ from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, Reading
 from ralph.core.proof.compare import COLLECT, compare
 from ralph.gates.guards._base.facts import GuardFacts, NotedSeen
-from ralph.gates.guards._base.test_files import places_of_tests
+from ralph.gates.guards._base.test_files import first_functions, places_of_tests
 from ralph.gates.guards._base.texts import decode
 from ralph.gates.guards._tests.note_ends import Ends, name_of, note_ends
 from ralph.gates.judging_paths import is_test
 
-MAX_TESTS = 50
+MAX_FUNCTIONS = 200  # of tests
+MAX_BESIDE = 50
 MAX_LISTED = 20
 
 
@@ -40,8 +41,11 @@ def noted_request(
     tests: dict[str, tuple[str, ...]] = {}
     base, final = facts.base.get(gate.name), facts.final[gate.name]
     names = compare(base, final, fail_on=gate.fail_on).witness if base is not None and final.tests else ()
-    turned = [name for name in names if name in (final.tests or {}) and _is_function(gate, name)][:MAX_TESTS]
-    for path, functions in places_of_tests(facts, gate, turned).items():
+    turned = [name for name in names if name in (final.tests or {}) and _is_function(gate, name)]
+    places, left = first_functions(places_of_tests(facts, gate, turned), MAX_FUNCTIONS)
+    if left:
+        facts.tried.undone["repeat"] = f"letting {left} more test functions note their ends"
+    for path, functions in places.items():
         if path.endswith(".py") and not is_test(path):
             continue  # a doctest is called as the function that it stands in
         try:
@@ -60,7 +64,7 @@ def noted_request(
 def _beside(facts: GuardFacts, path: str) -> list[str]:
     """Files in a test's folder: its helpers, or what else may ask for a variable, or set it, in its place."""
     there = [one for one in facts.base_paths if posixpath.dirname(one) == posixpath.dirname(path)]
-    return sorted(one for one in there if is_test(one) and one != path)[:MAX_TESTS]
+    return sorted(one for one in there if is_test(one) and one != path)[:MAX_BESIDE]
 
 
 def _is_function(gate: Gate, name: str) -> bool:

@@ -19,7 +19,7 @@ from ralph.core.model.verdict import Finding, GuardResult
 from ralph.core.proof.compare import compare, turned_tests
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
-from ralph.gates.guards._base.test_files import places_of_tests
+from ralph.gates.guards._base.test_files import first_functions, places_of_tests
 from ralph.gates.guards._base.texts import decode
 from ralph.gates.guards._calls.of_tester import tests_of_tester
 from ralph.gates.guards._parts.script_language import language
@@ -37,7 +37,7 @@ KINDS = guard_kinds(NAME, "compute the answer instead of taking it from the test
     "unheard": ("asks", "a test that turned green stays green although the claim at which it was red fails",
         "let what the tests claim reach them: put nothing in its place, and swallow no errors of theirs"),
 })  # fmt: skip
-_MAX_TESTS = 20  # tests of one gate
+_MAX_FUNCTIONS = 200  # of one gate; the cases of one are altered together
 
 
 _FAILED_AT = re.compile(r"^([^\s:][^:\n]*\.py):(\d+): (?:in |AssertionError)", re.MULTILINE)
@@ -64,7 +64,10 @@ def altered_request(facts: GuardFacts) -> dict[str, AlterRequest]:
         else:
             turned = turned_tests(base, final, fail_on=gate.fail_on)
             turned += sorted(tests_of_tester(facts, gate).difference(turned))
-            request = _request(facts, places_of_tests(facts, gate, turned[:_MAX_TESTS]))
+            places, left = first_functions(places_of_tests(facts, gate, turned), _MAX_FUNCTIONS)
+            if left:
+                facts.tried.undone[NAME] = f"letting {left} more test functions expect something else"
+            request = _request(facts, places)
         if request is not None:
             found[gate.name] = request
     return found
