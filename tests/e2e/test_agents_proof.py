@@ -259,7 +259,7 @@ def test_a_disarmed_assertion_is_seen_by_what_must_fail(place):
     assert loop.outcome in ("exhausted", "blocked")
     found = guards(done)
     assert found["canary"].findings, done.report()
-    seen = ("canary", "altered", "sabotage")  # broken code stays green as well
+    seen = ("canary", "altered", "sabotage", "repeat")  # broken code is green too, an ordinary call is red
     assert not any(result.findings for name, result in found.items() if name not in seen)
     prompts = "".join(place.prompt(event.prompt) for event in done.all(AgentStarted))
     assert "canary" not in prompts

@@ -425,7 +425,7 @@ def give(kind, *words):
 )
 def test_a_kind_of_the_change_is_as_plain_as_its_type(tmp_path, claim, red):
     """Not among its own kind, and not a class that was so at the base."""
-    argv, text = [sys.executable, "check.py"], f"from kinds import *\nassert {claim}\n"
+    argv, text = [sys.executable, "-B", "check.py"], f"from kinds import *\nassert {claim}\n"
     ended, marks = execute(tmp_path, "kinds.py", KINDS, "apart", argv, **{"check.py": text})
     assert (ended, bool(marks.made_plain)) == (red, "Fields" not in claim)
     assert execute(tmp_path, "kinds.py", KINDS, "copied", argv)[0] == 0
