@@ -37,7 +37,7 @@ def proxy(top):
 
 
 @pytest.mark.skipif(shutil.which("go") is None, reason="go is not installed (Debian: golang-go)")
-@pytest.mark.parametrize("moved", [False, True])
+@pytest.mark.parametrize("moved", [False, pytest.param(True, marks=pytest.mark.soak)])
 def test_a_go_project_with_dependencies_is_verified(tmp_path, home, moved):
     """Its modules stand in the home, or where the user's variable says, and no check reaches a network."""
     own = tmp_path / "home"
