@@ -8,6 +8,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from kit import Place
+from shapekit import Shape
 
 
 @pytest.fixture(scope="session")
@@ -25,5 +26,12 @@ ONCE |= {"stops", "stuck"}
 def place(tmp_path, home, request):
     made = Place(tmp_path / "w", home, seen=home.parent / "protection.json")
     made.once = request.module.__name__.removeprefix("test_agents_") in ONCE
+    yield made
+    made.kill_all()
+
+
+@pytest.fixture
+def shape(tmp_path, home):
+    made = Shape(tmp_path / "w", home, seen=home.parent / "protection.json")
     yield made
     made.kill_all()

@@ -2,7 +2,7 @@
 
 import pytest
 from crashkit import userstate
-from shapekit import PY_BASE, Shape, py_test
+from shapekit import PY_BASE, py_test
 
 pytestmark = pytest.mark.slow
 
@@ -14,13 +14,6 @@ FILES = {
     "value.py": PY_BASE,
     "test_value.py": py_test("import pkg, value"),
 }
-
-
-@pytest.fixture
-def shape(tmp_path, home):
-    made = Shape(tmp_path / "w", home, seen=home.parent / "protection.json")
-    yield made
-    made.kill_all()
 
 
 @pytest.mark.sample(test=1)

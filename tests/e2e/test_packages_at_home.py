@@ -36,59 +36,59 @@ def proxy(top):
     return f"file://{top}/proxy"
 
 
-@pytest.mark.skipif(shutil.which("go") is None, reason="go is not installed (Debian: golang-go)")
-@pytest.mark.parametrize("moved", [False, pytest.param(True, marks=pytest.mark.soak)])
-def test_a_go_project_with_dependencies_is_verified(tmp_path, home, moved):
-    """Its modules stand in the home, or where the user's variable says, and no check reaches a network."""
+@pytest.fixture
+def shape(tmp_path, home):
+    """With a home of its own: what stands in it is what these tests are about."""
     own = tmp_path / "home"
     own.mkdir()
-    shape = Shape(tmp_path / "w", own, seen=home.parent / "protection.json")
+    made = Shape(tmp_path / "w", own, seen=home.parent / "protection.json")
+    yield made
+    made.kill_all()
+
+
+@pytest.mark.skipif(shutil.which("go") is None, reason="go is not installed (Debian: golang-go)")
+@pytest.mark.parametrize("moved", [False, pytest.param(True, marks=pytest.mark.soak)])
+def test_a_go_project_with_dependencies_is_verified(shape, tmp_path, moved):
+    """Its modules stand in the home, or where the user's variable says, and no check reaches a network."""
     cache = tmp_path / "modules" if moved else shape.home / "go" / "pkg" / "mod"
     env = {
+        **os.environ,
+        "HOME": os.fspath(shape.home),
         "GOFLAGS": "-mod=mod -modcacherw",
         "GONOSUMDB": "*",
-        "GONOSUMCHECK": "1",
         "GOPROXY": proxy(tmp_path),
+        "GOMODCACHE": os.fspath(cache),
     }
-    env |= {"GOMODCACHE": os.fspath(cache)}
-    write_all(shape.top / "proj", FILES)
-    call = {**os.environ, "HOME": os.fspath(shape.home), **env}
-    subprocess.run(["go", "mod", "download", "all"], cwd=shape.top / "proj", env=call, check=True)
-    subprocess.run(["go", "mod", "tidy"], cwd=shape.top / "proj", env=call, check=True)
-    sums = {name: (shape.top / "proj" / name).read_text() for name in ("go.mod", "go.sum")}
-    shutil.rmtree(shape.top / "proj")
-    try:
-        shape.project(shape.top / "proj", FILES | sums, {})
-        told = {"GOMODCACHE": os.fspath(cache)} if moved else {}
-        words = shape.loop_words(shape.mends("words.go", ' + "s"', ""), check="go test ./...")
-        done = shape.ralph(*words, env=told)
-        assert done.code == 0, done.text
-        assert "1 failed, 1 passed" in done.text
-    finally:
-        shape.kill_all()
+    before = tmp_path / "before"
+    write_all(before, FILES)
+    for words in (["download", "all"], ["tidy"]):
+        subprocess.run(["go", "mod", *words], cwd=before, env=env, check=True)
+    sums = {name: (before / name).read_text() for name in ("go.mod", "go.sum")}
+    shape.project(shape.top / "proj", FILES | sums, {})
+    words = shape.loop_words(shape.mends("words.go", ' + "s"', ""), check="go test ./...")
+    done = shape.ralph(*words, env={"GOMODCACHE": os.fspath(cache)} if moved else {})
+    assert done.code == 0, done.text
+    assert "1 failed, 1 passed" in done.text
+
+
+TWO = "pub fn two() -> i32 {{ {value} }}\n#[test]\nfn is_two() {{ assert_eq!(two(), 2); }}\n"
+TRIES = 'import subprocess; subprocess.run(["cargo", "test", "--offline"], check=True)'
 
 
 @pytest.mark.skipif(shutil.which("rustup") is None, reason="rustup is not installed: its links are not tried")
-def test_cargo_of_rustup_finds_its_tool_chain(tmp_path, home):
-    """`cargo` on PATH is a link of rustup, which looks for the real one below the home."""
-    shape = Shape(tmp_path / "w", home, seen=home.parent / "protection.json")
-    tools = os.path.dirname(shutil.which("rustup"))
+def test_cargo_of_rustup_finds_its_tool_chain(shape):
+    """`cargo` on PATH is a link of rustup, which looks for the real one below the home; the agent's too."""
     chains = os.environ.get("RUSTUP_HOME") or os.path.expanduser("~/.rustup")
-    text = "pub fn two() -> i32 {{ {value} }}\n#[test]\nfn is_two() {{ assert_eq!(two(), 2); }}\n"
-    try:
-        shape.project(
-            shape.top / "proj",
-            {
-                "Cargo.toml": '[package]\nname = "two"\nversion = "0.1.0"\nedition = "2021"\n',
-                "src/lib.rs": text.format(value="1"),
-                "Cargo.lock": 'version = 3\n\n[[package]]\nname = "two"\nversion = "0.1.0"\n',
-                ".gitignore": "target/\n",
-            },
-            {},
-        )
-        words = shape.loop_words(shape.mends("src/lib.rs", "{ 1 }", "{ 2 }"), check="cargo test --offline")
-        path = tools + os.pathsep + shape.env()["PATH"]
-        done = shape.ralph(*words, env={"PATH": path, "RUSTUP_HOME": chains})
-        assert done.code == 0, done.text
-    finally:
-        shape.kill_all()
+    files = {
+        "Cargo.toml": '[package]\nname = "two"\nversion = "0.1.0"\nedition = "2021"\n',
+        "src/lib.rs": TWO.format(value="1"),
+        "Cargo.lock": 'version = 3\n\n[[package]]\nname = "two"\nversion = "0.1.0"\n',
+        ".gitignore": "target/\n",
+    }
+    shape.project(shape.top / "proj", files, {})
+    mends = shape.mends("src/lib.rs", "{ 1 }", "{ 2 }", TRIES)
+    words = shape.loop_words(mends, check="cargo test --offline")
+    path = os.path.dirname(shutil.which("rustup")) + os.pathsep + shape.env()["PATH"]
+    done = shape.ralph(*words, env={"PATH": path, "RUSTUP_HOME": chains})
+    assert done.code == 0, done.text
+    assert "it 1  exited 0" in done.text, "the agent found no cargo"

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from shapekit import Shape, write_all
+from shapekit import write_all
 
 pytestmark = [pytest.mark.slow, pytest.mark.agents]
 NPM = ("jest", "vitest", "eslint", "typescript")
@@ -40,13 +40,6 @@ def tools(tmp_path_factory):
     for words in asked:
         subprocess.run(words, check=False, timeout=400, capture_output=True)
     return folder
-
-
-@pytest.fixture
-def shape(tmp_path, home):
-    made = Shape(tmp_path / "w", home, seen=home.parent / "protection.json")
-    yield made
-    made.kill_all()
 
 
 def where(tools, tool):

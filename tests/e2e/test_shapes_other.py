@@ -4,18 +4,11 @@ import shutil
 
 import pytest
 from crashkit import userstate
-from shapekit import JS_BASE, JS_DECOY, PY_BASE, PY_DECOY, Shape, py_test, write_all
+from shapekit import JS_BASE, JS_DECOY, PY_BASE, PY_DECOY, py_test, write_all
 
 pytestmark = pytest.mark.slow
 
 CHECK = "python3 -m unittest"
-
-
-@pytest.fixture
-def shape(tmp_path, home):
-    made = Shape(tmp_path / "w", home, seen=home.parent / "protection.json")
-    yield made
-    made.kill_all()
 
 
 JS_TEST = """const test = require('node:test');

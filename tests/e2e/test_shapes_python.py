@@ -6,16 +6,9 @@ import subprocess
 import sys
 
 import pytest
-from shapekit import PY_BASE, PY_DECOY, Shape, py_test
+from shapekit import PY_BASE, PY_DECOY, py_test
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def shape(tmp_path, home):
-    made = Shape(tmp_path / "w", home, seen=home.parent / "protection.json")
-    yield made
-    made.kill_all()
 
 
 def editable(shape, folder):

@@ -4,7 +4,7 @@ import json
 import shutil
 
 import pytest
-from shapekit import JS_BASE, JS_DECOY, PY_BASE, Shape, write_all
+from shapekit import JS_BASE, JS_DECOY, PY_BASE, write_all
 
 pytestmark = pytest.mark.slow
 
@@ -34,13 +34,6 @@ const value = require('../value.js');
 test('test_a', (t) => { t.equal(value.a(), 1); t.end(); });
 test('test_b', (t) => { t.equal(value.b(), 2); t.end(); });
 """
-
-
-@pytest.fixture
-def shape(tmp_path, home):
-    made = Shape(tmp_path / "w", home, seen=home.parent / "protection.json")
-    yield made
-    made.kill_all()
 
 
 @pytest.mark.soak

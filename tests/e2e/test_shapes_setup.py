@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from shapekit import Shape
 
 pytestmark = pytest.mark.slow
 
@@ -31,13 +30,6 @@ CHECK = "python3 -m unittest"
 LOCK = "package-lock.json"
 NINE = """open('package-lock.json', 'w').write('{"v": 9}')"""
 IMPOSSIBLE = """open('package-lock.json', 'w').write('{"impossible": 1}')"""
-
-
-@pytest.fixture
-def shape(tmp_path, home):
-    made = Shape(tmp_path / "w", home, seen=home.parent / "protection.json")
-    yield made
-    made.kill_all()
 
 
 def project(shape, setup="sh build.sh", lock='{"v": 1}\n', approve=True):

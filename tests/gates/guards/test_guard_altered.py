@@ -694,4 +694,4 @@ def test_functions_are_counted_and_not_their_cases():
     text = "".join(f"def test_{number}():\n    assert f() == 1\n\n\n" for number in range(210))
     given = all_turned(each, text)
     assert len(altered_request(given)["tests"].tests) == 200
-    assert given.tried.undone == {"altered": "letting 10 more test functions expect something else"}
+    assert given.tried.undone == {"altered": ("letting 10 more test functions expect something else",)}

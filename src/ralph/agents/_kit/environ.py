@@ -45,6 +45,7 @@ ORDINARY: tuple[str, ...] = (
     "XDG_CONFIG_HOME",
     "XDG_DATA_HOME",
     "XDG_CACHE_HOME",
+    "RUSTUP_HOME",  # `cargo` on PATH is a link that looks there for the real one
 )
 
 # What a user's own agent command is expected to see: keys and addresses of model providers.

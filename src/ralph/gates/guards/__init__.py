@@ -130,7 +130,7 @@ def _name_undone(result: GuardResult, facts: GuardFacts) -> GuardResult:
     undone = facts.tried.undone.get(result.guard)
     if not undone:
         return result
-    return replace(result, applied=False, summary=f"{result.summary}; not done: {undone}")
+    return replace(result, applied=False, summary=f"{result.summary}; not done: {'; '.join(undone)}")
 
 
 def _waive(result: GuardResult, facts: GuardFacts) -> GuardResult:

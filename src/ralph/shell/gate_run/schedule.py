@@ -200,7 +200,4 @@ class _Queue(Struct):
 
     def _leave_out(self, one: Experiment, count: int) -> None:
         if count and one.what:
-            undone = self.lab.tried.undone
-            known = undone.get(one.guard, "").removesuffix(f", {BUDGET_WORDS}").split(" and ")
-            words = dict.fromkeys(word for word in (*known, one.what) if word)
-            undone[one.guard] = f"{' and '.join(words)}, {BUDGET_WORDS}"
+            self.lab.tried.leave_out(one.guard, f"{one.what}, {BUDGET_WORDS}")

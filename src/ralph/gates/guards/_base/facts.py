@@ -108,7 +108,11 @@ class Tried(Struct):
     uncalled: dict[str, frozenset[str]] = {}  # tests that it could not call, of runners whose tests it calls
     bound: dict[str, frozenset[str]] = {}  # tests that it does not call: of other runners, with fixtures, …
     noted: dict[str, NotedSeen] = {}  # where notes of tests contradict what was reported
-    undone: dict[str, str] = {}  # by guard, not by gate: what it would have tried, had it fitted in
+    undone: dict[str, tuple[str, ...]] = {}  # by guard, not by gate: what did not fit in
+
+    def leave_out(self, guard: str, what: str) -> None:
+        """Everything that was left out is named, each thing once."""
+        self.undone[guard] = tuple(dict.fromkeys((*self.undone.get(guard, ()), what)))
 
 
 class GuardFacts(Struct, frozen=True):

@@ -38,8 +38,6 @@ KINDS = guard_kinds(NAME, "compute the answer instead of taking it from the test
         "let what the tests claim reach them: put nothing in its place, and swallow no errors of theirs"),
 })  # fmt: skip
 _MAX_FUNCTIONS = 200  # of one gate; the cases of one are altered together
-
-
 _FAILED_AT = re.compile(r"^([^\s:][^:\n]*\.py):(\d+): (?:in |AssertionError)", re.MULTILINE)
 _ASSERTION = re.compile(r"^(?:\S+: )?AssertionError|^E\s+(?:assert|AssertionError)", re.MULTILINE)
 
@@ -66,7 +64,7 @@ def altered_request(facts: GuardFacts) -> dict[str, AlterRequest]:
             turned += sorted(tests_of_tester(facts, gate).difference(turned))
             places, left = first_functions(places_of_tests(facts, gate, turned), _MAX_FUNCTIONS)
             if left:
-                facts.tried.undone[NAME] = f"letting {left} more test functions expect something else"
+                facts.tried.leave_out(NAME, f"letting {left} more test functions expect something else")
             request = _request(facts, places)
         if request is not None:
             found[gate.name] = request
