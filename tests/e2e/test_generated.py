@@ -49,8 +49,13 @@ except OSError: pass"""
             "python3 -m unittest test_r",
             "absent_thing is asked for and not installed",
         ),
+        (
+            {"test_r.py": "import r\n", "r.py": "import absent_thing\n"},
+            "python3 -m unittest test_r",
+            "r.py imports absent_thing, which is not here",
+        ),
     ],
-    ids=["a build", "a tool", "a dependency"],
+    ids=["a build", "a tool", "a dependency", "a dependency that nobody lists"],
 )
 def test_a_base_that_cannot_load_calls_no_agent(shape, files, check, said):
     """What no agent can mend is said before any is called, with what to do."""

@@ -22,6 +22,9 @@ FILES = {
     "package.json": '{"dependencies": {"left": "1"}}',
     "pyproject.toml": '[project]\nname = "pkg"\ndependencies = ["requests"]\n',
     "test/a.js": "",
+    "src/app.py": "import yaml\nimport pay\ntry:\n    import ujson\nexcept ImportError:\n    pass\n",
+    "src/app.mjs": "import _ from 'lodash';\nimport it from '#alias';\n",
+    "tests/test_pay.py": "import pay\n",
 }
 HAVE = {
     "src/pkg/_version.py": "",
@@ -77,6 +80,34 @@ def test_what_is_missed_is_found(loop, said):
         assert found.built[-1] == "dist/index.js"
     else:
         assert found == SAID[said]
+
+
+@pytest.mark.parametrize(
+    ("said", "task", "unknown"),
+    [
+        ("src/app.py:1: in <module>\nNo module named 'yaml'", "make the tests pass", ("yaml", "src/app.py")),
+        ("File \"{top}/src/app.py\", line 1\nNo module named 'yaml'", "fix it", ("yaml", "src/app.py")),
+        (
+            "Cannot find package 'lodash' imported from {top}/src/app.mjs",
+            "make it green",
+            ("lodash", "src/app.mjs"),
+        ),
+        # An agent may be asked to write it, or to do without it: by the task, by a test, or by a plan.
+        ("src/app.py:1: in <module>\nNo module named 'yaml'", "write the yaml module", None),
+        ("src/app.py:1: in <module>\nNo module named 'yaml'", None, None),
+        ("src/app.py:2: in <module>\nNo module named 'pay'", "make the tests pass", None),
+        # Nothing says that this file was loaded at all.
+        ("No module named 'yaml'", "make the tests pass", None),
+        # It may be missing: the file looks for it and goes on.
+        ("src/app.py:4: in <module>\nNo module named 'ujson'", "make the tests pass", None),
+        ("Cannot find module '#alias' imported from {top}/src/app.mjs", "make it green", None),
+    ],
+)
+def test_what_the_product_imports_and_nobody_has_is_named(loop, said, task, unknown):
+    """No agent can install it, so none is called before somebody has; what a test asks for is work to do."""
+    top = loop.store.project.top
+    found = find_missed(loop.store, loop.start.base_tree, said.replace("{top}", top), top, task=task)
+    assert found.unknown == ((unknown,) if unknown else ())
 
 
 def test_a_link_is_never_shared(loop):

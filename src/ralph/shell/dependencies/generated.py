@@ -2,7 +2,8 @@
 
 A version stamp, a compiled catalogue or extension stands in the user's checkout and in no commit. What the
 output of a red base names as missing is looked for there. It may be shared while what it was made from is
-the base's. Other build results are not: tests of a stale build would say nothing of the tree.
+the base's. Other build results are not: tests of a stale build would say nothing of the tree. What is neither
+there nor to be written by an agent, since code of the product imports it already, is only named.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from glob import escape, glob
 
 import msgspec
 
+from ralph.gates.judging_paths import is_test
 from ralph.shell.dependencies.installed import COMPILED, read_requirements
 from ralph.shell.dependencies.requirements import plain
 from ralph.shell.git.store import Store, private_call
@@ -26,7 +28,12 @@ _NAME = re.compile(
 )
 _FILE = re.compile(r"No such file or directory: b?['\"]([^'\"\n]+)['\"]")
 _DOMAIN = re.compile(r"No translation file found for domain: ['\"]([\w.-]+)['\"]")
-_NODE = re.compile(r"Cannot find (?:module|package) ['\"]([^'\"\n]+)['\"](?:\s+Require stack:\s+- (\S+))?")
+_NODE = re.compile(
+    r"Cannot find (?:module|package) ['\"]([^'\"\n]+)['\"]"
+    r"(?:\s+Require stack:\s+- (\S+)| imported from (\S+))?"
+)
+_BARE = re.compile(r"(?:@[\w.-]+/)?[a-z][\w.-]*")  # no path, no alias, no part of a package
+_SOURCES = ("*.py", "*.js", "*.cjs", "*.mjs", "*.jsx", "*.ts", "*.cts", "*.mts", "*.tsx")
 _ENDS = (".js", ".cjs", ".mjs", ".json", ".node", "/index.js")
 SHARED = (".py", ".mo", *COMPILED)
 MAX_SHOWN = 3
@@ -38,6 +45,7 @@ class Missed(msgspec.Struct, frozen=True):
     shared: tuple[str, ...] = ()
     built: tuple[str, ...] = ()
     uninstalled: tuple[str, ...] = ()
+    unknown: tuple[tuple[str, str], ...] = ()  # what nobody asks for, and the source file that imports it
 
     def why(self) -> str:
         """Why no agent should be called, and what to do; "" when there is no reason."""
@@ -49,11 +57,20 @@ class Missed(msgspec.Struct, frozen=True):
             named = ", ".join(self.uninstalled[:MAX_SHOWN])
             way = 'install it here, or give setup = "CMD" in ralph.toml'
             return f"{named} is asked for and not installed: {way}"
+        if self.unknown:
+            name, path = self.unknown[0]
+            way = 'install it here, give setup = "CMD" in ralph.toml, or name it in the task'
+            return f"{path} imports {name}, which is not here: {way} if an agent is to write or replace it"
         return ""
 
 
-def find_missed(store: Store, tree: str, said: str, root: str, cwd: str = "") -> Missed:
-    """By what the checks said of `tree`, which stood at `root` for them."""
+def find_missed(
+    store: Store, tree: str, said: str, root: str, cwd: str = "", task: str | None = None
+) -> Missed:
+    """By what the checks said of `tree`, which stood at `root` for them.
+
+    What `task` names is for an agent to write or to replace; without a task that may be said of everything.
+    """
     listed = tree_entries(store, tree)
     top = store.project.top
     found = dict.fromkeys(
@@ -72,11 +89,33 @@ def find_missed(store: Store, tree: str, said: str, root: str, cwd: str = "") ->
     packages = {match[1] for match in _NODE.finditer(said)}
     absent = [name for name in sorted(modules) if ("pip", plain(name)) in asked and not _own(name, listed)]
     absent += [name for name in sorted(packages) if ("npm", name) in asked]
-    return Missed(shared, built, tuple(absent))
+    unknown: list[tuple[str, str]] = []
+    if task is not None and not absent:
+        wanted = modules | {name for name in packages if _BARE.fullmatch(name)}
+        unknown = [
+            (name, path)
+            for name in sorted(wanted)
+            if not _own(name, listed) and not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", task)
+            if (path := _importing_source(store, tree, name, said))
+        ]
+    return Missed(shared, built, tuple(absent), tuple(unknown))
 
 
 def _own(name: str, listed: Collection[str]) -> bool:
     return any(name in path.removesuffix(".py").split("/") for path in listed)
+
+
+def _importing_source(store: Store, tree: str, name: str, said: str) -> str:
+    """The file of the product that imports it, where the output names that file; "" where a test asks for it
+    too: then it may be what the tests ask an agent to write."""
+    quoted = re.escape(name)
+    python = rf"^(import|from)[[:space:]]+{quoted}([.,;[:space:]]|$)"
+    node = rf"(require|import|from)[[:space:]]*\(?[[:space:]]*['\"]{quoted}['\"/]"
+    asked = ["grep", "-l", "-z", "-E", "-e", python, "-e", node, tree, "--", *_SOURCES]
+    out = os.fsdecode(private_call(store, asked, ok=(0, 1)).out)
+    paths = [path.removeprefix(f"{tree}:") for path in out.split("\0")[:-1]]
+    named = [path for path in paths if re.search(rf"(?<![\w.-]){re.escape(path)}\b", said)]
+    return named[0] if named and not any(is_test(path) for path in paths) else ""
 
 
 def _named_paths(said: str, listed: Collection[str], root: str, cwd: str) -> Iterator[str]:

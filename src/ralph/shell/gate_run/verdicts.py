@@ -123,7 +123,9 @@ class Judge:
         if answer.evidence:
             stored = msgspec.json.decode(blobs.get(site.state.blobs, answer.evidence), type=_Stored)
             said.append(blobs.get(site.state.blobs, stored.output).decode("utf-8", "replace"))
-        missed = find_missed(site.store, answer.call.tree, "\n".join(said), site.order.repo, gate.cwd)
+        order, tree = site.order, answer.call.tree
+        task = order.task if order.brief is None else None  # items of a plan ask for this and that
+        missed = find_missed(site.store, tree, "\n".join(said), order.repo, gate.cwd, task)
         fresh = tuple(path for path in missed.shared if not self.deps.has(path))
         if fresh:
             self.found[gate.name] = (*self.found.get(gate.name, ()), *fresh)
