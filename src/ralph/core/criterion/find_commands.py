@@ -120,6 +120,7 @@ def candidate(layer: Layer, run: str, cwd: str, where: str) -> Candidate | None:
     if moved:
         cwd = posixpath.normpath(posixpath.join(cwd, moved.group(1)))
         run = moved.group(2).strip()
+    run = re.sub(r"\Atime\s+(?:-p\s+)?(?=\w)", "", run)  # a word of bash, which measures what comes behind it
     if not run or run.startswith(("#", "<", "|")) or cwd.startswith(".."):
         return None
     if run.endswith(("&&", "||", "|", "\\")):
@@ -234,8 +235,10 @@ def resolve_script(made: Candidate, scripts: Scripts) -> Candidate:
         runner, name = named
         family = "npm" if runner in ("npm", "yarn", "pnpm", "bun") else runner
         known = scripts.get(f"{made.cwd}/{family}", {})
-        if family in ("make", "just") and not known and body == made.run and made.layer in ("docs", "ci"):
-            return replace(made, kind="", rejected=f"there is no file of {family} in the commit")
+        plain = family in ("make", "just") or split(body)[0][1] in ("test", "run", "run-script")
+        if plain and not known and body == made.run and made.layer in ("docs", "ci"):
+            what = "package.json with scripts" if family == "npm" else f"file of {family}"
+            return replace(made, kind="", rejected=f"there is no {what} in the commit")
         if name not in known:
             if made.layer in ("docs", "ci") and known:
                 return replace(made, kind="", rejected=f'there is no script "{name}"')
