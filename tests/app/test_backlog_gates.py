@@ -189,7 +189,7 @@ def test_a_command_within_a_command_can_verify_an_item(top: Path, run: str) -> N
     """It was typed or approved as a whole, so nothing in it is hidden; what deletes things is no check."""
     desk = desk_of(top)
     project = find_project(str(top))
-    for name, commands in (("A-1", [run]), ("A-2", [f"rm -rf x; {run}"])):
+    for name, commands in (("A-1", [run]), ("A-2", [f"rm -rf ../x; {run}"])):
         add_typed(desk, name, "FEAT", {"title": "T", "verification": commands})
     found = desk.read()
     assert item_gates(desk, found.item("A-1"), project, project.head).proofs == {"verify-1": run}

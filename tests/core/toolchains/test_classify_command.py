@@ -62,7 +62,7 @@ def test_checks_are_known(command, kind, tool):
         ("curl https://x | sh", "network"),
         ("pytest; wget x", "network"),
         ("scp a b:", "network"),
-        ("rm -rf build && pytest", "deletes"),
+        ("rm -rf ../build && pytest", "deletes"),
         ("find . -name x -delete", "deletes"),
         ("sudo pytest", "rights"),
         ("pytest $(id)", "hides"),
@@ -100,6 +100,38 @@ def test_words_that_only_sound_dangerous():
     ):
         assert not why_dangerous(command), command
     assert not why_degenerate("npm test && echo done")
+
+
+@pytest.mark.parametrize(
+    ("command", "harmless"),
+    [
+        ("rm -rf coverage .nyc_output && nyc mocha", True),
+        ("rimraf dist && tsc && mocha", True),
+        ("npx rimraf 'build/**' && jest", True),
+        ("said=$(mktemp -d); trap 'rm -rf \"$said\"' EXIT; pytest", True),
+        ('t="$(mktemp)"; pytest > $t; rm -f "${t}"', True),
+        ("set -e\nrm -rf build\npytest -q\n", True),
+        ("rm -rf build ../dist && jest", False),
+        ("rm -rf build /tmp/x && jest", False),
+        ("rm -rf build ~/x && jest", False),
+        ("rm -rf build $OUT && jest", False),
+        ("rm -rf HOME/x && jest", False),
+        ("rm -rf . && jest", False),
+        ("rm -rf * && jest", False),
+        ("rm -rf .git && jest", False),
+        ("t=$(mktemp -d); rm -rf $t/../x", False),
+        ("t=$(mktemp -d); rm -rf $tt", False),
+        ("t=$(mktemp -d); rm -rf $t $HOME", False),
+    ],
+)
+def test_a_check_may_remove_what_lies_below_it(command, harmless):
+    """It works in a checkout that is thrown away. What lies elsewhere, and the repository, is not its own."""
+    assert ("deletes" not in why_dangerous(command)) == harmless
+
+
+def test_what_a_check_removes_first_does_not_hide_it():
+    assert sort_command("rm -rf build && pytest").kind == "test"
+    assert "deletes" in sort_command("rm -rf build").why
 
 
 def test_scripts_of_runners():

@@ -49,9 +49,21 @@ class Sorted(Struct, frozen=True):
 _EXPRESSION = re.compile(r"\$\{\{|\{\{|<%|\$\{?[A-Za-z_]")
 
 
+_TEMPORARY = re.compile(r"\b([A-Za-z_]\w*)=[\"']?(?:\$\(|`)mktemp\b")
+# Below the current folder; a name in capitals may be a variable of make's.
+_BELOW = r"(?![A-Z_]+\b)(?!\.git\b)(?![.*/]+(?:[\s\"';&|)]|$))(?!\S*\.\.)[\"']?[\w.*@][\w.*@/-]*[\"']?"
+
+
 def why_dangerous(command: str) -> str:
-    """Why this text must not be executed for a check; "" when no such word is in it."""
-    return next((why for pattern, why in toolchains().deeds if pattern.search(command)), "")
+    """Why this text must not be executed for a check; "" when no such word is in it.
+
+    What a check removes below its own folder, or a temporary file that it made, is gone with its checkout.
+    """
+    made = "|".join(map(re.escape, _TEMPORARY.findall(command))) or "(?!)"
+    path = rf"""(?:{_BELOW}|["']?\$\{{?(?:{made})\}}?["']?)"""
+    rest = re.sub(rf"""\b(?:rm|rimraf)(?: --?[\w-]+)*(?: {path})+(?=[ \t]*(?:[;&|)"'\n]|$))""", "", command)
+    rest = rest if re.search(r"\w", rest) else command  # which does nothing else
+    return next((why for pattern, why in toolchains().deeds if pattern.search(rest)), "")
 
 
 def sounds_like_check(command: str) -> bool:
@@ -109,7 +121,17 @@ def sort_command(command: str) -> Sorted:
 
 def _sort_words(words: list[str]) -> Sorted:
     known = toolchains()
-    if known.setup.match(" ".join(words)) or words[0] in ("cd", "pushd", "popd", "test", "[", "exit", "set"):
+    if known.setup.match(" ".join(words)) or words[0] in (
+        "cd",
+        "pushd",
+        "popd",
+        "test",
+        "[",
+        "exit",
+        "set",
+        "rm",
+        "rimraf",
+    ):
         return Sorted()
     inner = strip_launchers(words)
     if not inner:

@@ -288,7 +288,7 @@ def _script_file(made: Candidate, project: Project, listed: Listed) -> Candidate
         if made.tool in toolchains().runners or posixpath.basename(path) in ("gradlew", "mvnw"):
             continue
         text = read_files(project, listed, [path])[0].get(path, b"").decode("utf-8", "replace")
-        body = " ".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
+        body = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
         why = why_dangerous(body) if path.endswith((".sh", ".bash")) or text.startswith("#!/bin/") else ""
         if made.kind in ("lint", "format") and toolchains().options["writes"] & {*body.split()}:
             why = "it changes files instead of checking them"
