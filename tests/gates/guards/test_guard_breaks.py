@@ -460,3 +460,22 @@ def test_who_reads_its_answers_from_callers_is_asked(old, test, asked):
     assert [one.key for one in check(facts).findings] == [f"sabotage.overridden:{name}"]
     facts.tried.made_plain["check"] = {"test_x"}
     assert check(facts).findings == ()
+
+
+def test_a_test_that_was_as_blind_at_the_base_is_not_asked_about():
+    """A cache takes any value as its key; only a test that once looked at values tells of the change."""
+    blind = frozenset({"test_key"})
+    tried = {
+        "after": RED,
+        "foreign": BreakSeen(red=True, entered=2, green=blind | {"test_total"}),
+        "others": BreakSeen(red=True, entered=2),
+    }
+    assert next_break(tried) == "foreign-base"
+    tried["foreign-base"] = BreakSeen(red=True, entered=2, green=blind)
+    assert next_break(tried) is None
+    (finding,) = check(facts_of_script(breaks={"check": tried})).findings
+    assert finding.key == "sabotage.unnoticed:check"
+    assert "test_total" in finding.message
+    assert "test_key" not in finding.message
+    tried["foreign-base"] = BreakSeen(red=True, entered=2, green=blind | {"test_total"})
+    assert check(facts_of_script(breaks={"check": tried})).findings == ()

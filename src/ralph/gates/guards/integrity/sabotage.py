@@ -63,7 +63,7 @@ _BYTES = re.compile(r"\bgit\s+(?:diff|status)\b|(?:sha\d*|md5|ck)sum|\bcmp\b|\bw
 _CALLERS = re.compile(r"_getframe|currentframe|\binspect\.|stacklevel|extract_stack|findCaller")
 _PLACES = re.compile(r"__file__|\b(?:co_)?filename\b|lineno|funcName|stacklevel|_getframe|currentframe")
 # They break no code of the change.
-_APART = ("trace", "commented", "foreign", "others", "reach", "reach-base")
+_APART = ("trace", "commented", "foreign", "others", "reach", "reach-base", "foreign-base")
 
 
 _VERSION = re.compile(r"(?:^|/)_*version_*\.(?:py|js|ts)\Z")
@@ -105,15 +105,16 @@ def sabotage_request(facts: GuardFacts) -> tuple[Sabotage, ...]:
     return tuple([*_spread(found, text), *(told if found or told else files)][:MAX_BREAKS])
 
 
-Break = Mode | Literal["exercised", "others", "reach", "reach-base", "commented"]
+Break = Mode | Literal["exercised", "others", "reach", "reach-base", "foreign-base", "commented"]
 
 
 def break_request(facts: GuardFacts, mode: Break, marks: str) -> dict[str, bytes]:
     """Files to write over the result so that what the change brought fails; {} = nothing can be broken.
 
     `exercised`: what was read at the base fails; `foreign`: it gives something else back, but for files that
-    may be helpers of the tests; `others`: the same functions fail. `reach`: nothing fails, and all functions
-    that were read at the base or changed tell whether they are called; `reach-base`: the same at the base.
+    may be helpers of the tests; `foreign-base`: the same at the base; `others`: the same functions fail.
+    `reach`: nothing fails, and all functions that were read at the base or changed tell whether they are
+    called; `reach-base`: the same at the base.
     `commented`: nothing fails, and comments are added. `apart` (Python): nothing fails, and code of the
     change sees nobody who calls it, and its subclasses of `int` and such do as these; `copied`: frames like
     those of its callers.
@@ -126,12 +127,13 @@ def break_request(facts: GuardFacts, mode: Break, marks: str) -> dict[str, bytes
             text = read(path)
             files |= wrap_source(path, None, text, "trace", marks) if text is not None else {}
         return files
-    if mode in ("exercised", "foreign", "others"):
-        how: Mode = "after" if mode == "exercised" else "foreign" if mode == "foreign" else "valued"
+    if mode in ("exercised", "foreign", "foreign-base", "others"):
+        how: Mode = "after" if mode == "exercised" else "valued" if mode == "others" else "foreign"
         paths = exercised_files(facts) if mode == "exercised" else other_product(facts)
         paths = paths if source_changes(facts) else []  # then the base's tests have said it all
+        read = facts.read_base if mode == "foreign-base" else facts.read_result
         for path in paths[:MAX_WRAPPED_FILES]:
-            text = facts.read_result(path)
+            text = read(path)
             files |= wrap_source(path, None, text, how, marks) if text is not None else {}
         return files
     for change in source_changes(facts)[:MAX_WRAPPED_FILES]:
@@ -182,6 +184,8 @@ def next_break(tried: dict[str, BreakSeen]) -> Break | None:
     """What is left to try with a gate that stayed green."""
     if tried.get("foreign", _UNTRIED).green and "others" not in tried:
         return "others"  # does what stayed green come near them at all?
+    if _ignores_values(tried) and "foreign-base" not in tried:
+        return "foreign-base"  # is that the tests' own nature?
     if tried.get("trace", _UNTRIED).red and "commented" not in tried:
         return "commented"  # nothing was broken: does it mind its text being another?
     return _next_function(tried) or _next_reach(tried)
@@ -343,10 +347,14 @@ def _text_of_test(facts: GuardFacts, gate: Gate, name: str) -> str:
 
 
 def _ignores_values(tried: dict[str, BreakSeen]) -> list[str]:
-    """Tests that notice when the product fails, and not when it gives something else back."""
+    """Tests that notice when the product fails, and not when it gives something else back.
+
+    Those that were as blind at the base (of a key of a cache any will do) show nothing about the change.
+    """
     if "others" not in tried or not tried["foreign"].entered:
         return []
-    return sorted(tried["foreign"].green - tried["others"].green)
+    by_nature = tried.get("foreign-base", _UNTRIED).green
+    return sorted(tried["foreign"].green - tried["others"].green - by_nature)
 
 
 def _own_tests(facts: GuardFacts) -> tuple[str, dict[str, int]]:

@@ -83,8 +83,8 @@ def _call(lab: Lab, gate: Gate, mode: Break, names: frozenset[str]) -> GateCall 
     files = break_request(lab.facts, mode, lab.judge.marks_path(lab.judge.slot(gate, stage)))
     if not files:
         return None
-    base = lab.judge.site.order.base.tree
-    tree = edited_tree(lab.judge.site.store, base if mode == "reach-base" else lab.facts.tree, files)
+    tree = lab.judge.site.order.base.tree if mode.endswith("-base") else lab.facts.tree
+    tree = edited_tree(lab.judge.site.store, tree, files)
     known = lab.facts.final[gate.name].files
     call = lab.call_elsewhere(gate, [known[name] for name in names if name in known], tree, stage)
     return call if not mode.startswith("reach") else _only_green(lab, gate, call)
