@@ -218,3 +218,16 @@ def test_an_agent_may_ask_for_waivers():
     assert done.claim is not None
     assert (done.claim.status, done.claim.asks) == ("COMPLETE", ())
     assert done.problems == ("ALLOW only goes with BLOCKED",)
+
+
+@pytest.mark.parametrize("between", ["", "\n"])
+def test_waivers_that_directly_follow_the_block_are_asked_for_too(between):
+    """Agents put the lines there; what stands behind other words is only talk."""
+    ask = "ALLOW: junk.large a.bin because the game needs it"
+    blocked = block(STATUS="BLOCKED", EXIT_SIGNAL="false")
+    read = parse_status(f"{blocked}{between}{ask}\n")
+    assert read.claim is not None
+    assert [asked.key for asked in read.claim.asks] == ["junk.large:a.bin"]
+    talk = parse_status(f"{blocked}I could also say:\n{ask}\n")
+    assert talk.claim is not None
+    assert talk.claim.asks == ()

@@ -46,6 +46,33 @@ def test_a_name_that_is_part_of_another_is_gone(tmp_path):
     assert deleted_tests(loop.store, loop.start.base_tree, left, ["a::TestOne"]) == ("a::TestOne",)
 
 
+RENAMED = {
+    "tests/test_a.py": ("def test_two():\n    assert 2\n", b"def test_the_other():\n    assert 2\n"),
+    "test/b.test.js": (
+        "test('two', () => {\n  assert(two());\n});\n",
+        b"test('gives a pair', () => {\n  assert(two());\n});\n",
+    ),
+    "tests/test_c.py": (
+        "class Test:\n    def test_two(self):\n        assert two()\n\n    def test_b(self):\n        pass\n",
+        b"class Test:\n    def test_pair(self):\n        assert two()\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("path", RENAMED)
+def test_a_renamed_test_is_not_deleted(tmp_path, path):
+    """Its lines are still there under another name; where they changed too, nobody can tell."""
+    before, after = RENAMED[path]
+    loop = begin(make_repo(tmp_path / "r", {**FILES, path: before}), tmp_path / "s")
+    name = "t > two" if path.endswith("js") else f"{path}::Test::test_two"
+    renamed = edited_tree(loop.store, loop.start.base_tree, {path: after})
+    assert deleted_tests(loop.store, loop.start.base_tree, renamed, [name]) == ()
+    weaker = edited_tree(
+        loop.store, loop.start.base_tree, {path: after.replace(b"two()", b"1").replace(b"2\n", b"1\n")}
+    )
+    assert deleted_tests(loop.store, loop.start.base_tree, weaker, [name]) == (name,)
+
+
 SETUP = "from setuptools import setup\n\nsetup(name='p', install_requires=['a'])\n"
 
 

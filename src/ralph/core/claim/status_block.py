@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from itertools import takewhile
 from typing import Literal, cast
 
 from msgspec import Struct
@@ -82,6 +83,7 @@ class _Block(Struct, frozen=True):
     quoted: bool  # shown rather than said
     foreign: bool  # behind quote marks: somebody else's words
     last: bool  # nothing but white space and closing fences comes after it
+    asks: tuple[str, ...] = ()  # ALLOW lines right after it: agents put them there too
 
 
 def parse_status(text: str) -> ParsedStatus:
@@ -101,7 +103,7 @@ def parse_status(text: str) -> ParsedStatus:
         problems.append(f"{len(spoken)} status blocks: the last one counts")
     if not spoken[-1].last:
         problems.append("the status block is not the last thing in the output")
-    pairs, sound, slips = _pairs(spoken[-1].lines)
+    pairs, sound, slips = _pairs((*spoken[-1].lines, *spoken[-1].asks))
     problems += slips
     read = claim_from(pairs)
     if not sound or any(key not in pairs for key in KEYS):
@@ -207,10 +209,16 @@ def _blocks(lines: list[str]) -> tuple[list[_Block], bool]:
             fence = _fence_after(rest, fence)
     end = _end_of_words(lines)
     blocks = [
-        _Block(tuple(lines[start + 1 : stop]), quoted=quoted, foreign=foreign, last=stop >= end)
+        _Block(tuple(lines[start + 1 : stop]), quoted, foreign, stop >= end, _asks_after(lines[stop + 1 :]))
         for start, stop, quoted, foreign in found
     ]
     return blocks, unfinished or opened is not None
+
+
+def _asks_after(lines: list[str]) -> tuple[str, ...]:
+    """The ALLOW lines that directly follow a block; blank lines may stand between."""
+    asks = takewhile(lambda line: not line.strip() or line.startswith(f"{ALLOW}:"), lines)
+    return tuple(line for line in asks if line.strip())
 
 
 def _fence_after(line: str, fence: str) -> str:

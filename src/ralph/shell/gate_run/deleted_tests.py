@@ -1,13 +1,15 @@
 """Which of the tests that a check no longer sees did the change delete?
 
-A test that is not seen may not have been reached. It was deleted when its name stood in files of the base
-that changed, and stands in none of them any more: a test that moved with its name is not meant.
+A test that the check no longer reports may just not have been reached. It counts as deleted when its name was
+in a changed file of the base and is in none of them now. A test that moved with its name, or that only has
+another name above the same lines, is not deleted.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import takewhile
 
 from ralph.shell.git.store import Store
 from ralph.shell.git.trees import changed_paths, read_blob
@@ -26,7 +28,24 @@ def deleted_tests(store: Store, base: str, tree: str, unseen: Iterable[str]) -> 
         before += "\n" + (read_blob(store, base, change.path) or b"").decode("utf-8", "replace")
         after += "\n" + (read_blob(store, tree, change.path) or b"").decode("utf-8", "replace")
     gone = (name for name, word in wanted.items() if _holds(before, word) and not _holds(after, word))
-    return tuple(sorted(gone)[:MAX_NAMED])
+    now = _without_blanks(after)
+    return tuple(sorted(name for name in gone if not _has_body(now, before, wanted[name]))[:MAX_NAMED])
+
+
+def _has_body(now: str, before: str, word: str) -> bool:
+    """Are the lines below the test's name, as far as they are indented deeper, still there together?"""
+    lines = [line for line in before.split("\n") if line.strip()]
+    at = next(number for number, line in enumerate(lines) if _holds(line, word))
+    body = list(takewhile(lambda line: _depth(line) > _depth(lines[at]), lines[at + 1 :]))
+    return bool(body) and _without_blanks("\n".join(body)) in now
+
+
+def _depth(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _without_blanks(text: str) -> str:
+    return "\n".join(line.strip() for line in text.split("\n") if line.strip())
 
 
 def _own_name(name: str) -> str:
