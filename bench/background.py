@@ -1,4 +1,4 @@
-"""The worker beside 1,000 queued and 200 waiting loops (processor, memory), and `status --all` of 10,000 loops.
+"""The worker beside 1,000 queued and 200 waiting loops: processor and memory; `status --all` of 10,000 loops.
 
 Also what an iteration takes with 1, 4 and 8 loops at work at once, beside as many bash loops at once.
 
