@@ -1,8 +1,8 @@
 """The worker beside 1,000 queued and 200 waiting loops: processor and memory; `status --all` of 10,000 loops.
 
-And what an iteration takes with 1, 4 and 8 loops at work at once, beside as many bash loops at once.
+Also what an iteration takes with 1, 4 and 8 loops at work at once, beside as many bash loops at once.
 
-The queued loops find no place (the waiting ones have them all), so the worker has nothing to do but to look.
+The waiting loops hold all places, so the queued ones find none and the worker has nothing to do but look.
 """
 
 import os

@@ -1,6 +1,6 @@
 """One iteration on a 100-file repository: agent call, snapshot, checkpoint, judgement in a clean checkout.
 
-Held against the same agent and the same check in a bash loop, side by side: a round is one of each.
+Compared with the same agent and the same check in a bash loop, side by side: a round is one of each.
 """
 
 from measuring import Line, interleaved, median, ratio_line, typical_ratio

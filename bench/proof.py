@@ -1,8 +1,8 @@
 """What a final proof takes in runs of the suite, by the wall clock: from the last agent call to the end.
 
-Suites of three sizes, each of ten files that keep one core busy; held against a bare run of the same suite
-before and after, in the same minutes. Twice: a test of the user's turns green, and the agent brings a
-feature with a test of its own, which asks for a witness and sabotage too.
+Suites of three sizes, each of ten files that keep one core busy, compared with a bare run of the same suite
+before and after, in the same minutes. Measured twice: a test of the user's turns green; and the agent brings
+a feature with a test of its own, which asks for a witness and sabotage too.
 """
 
 import os

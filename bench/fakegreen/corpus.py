@@ -1,7 +1,8 @@
 """The corpus as data: base projects, attacks on them, honest changes of them; all in TOML beside this file.
 
-A base is a project with one task and one check. A case is a change of a base: files written, replaced in
-part, moved or deleted, and, where it matters what happens while it works, a script. Nothing is executed here.
+A base is a project with one task and one check. A case is a change of a base: files that are written,
+replaced in part, moved or deleted. Where it matters what happens while the agent works, the case has a script
+too. Nothing is executed here.
 """
 
 from __future__ import annotations

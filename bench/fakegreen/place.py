@@ -1,7 +1,7 @@
 """One case in a private place: a git repository, an executable agent, `ralph` as a user calls it.
 
-The naive gate of the comparison is here too: the same agent in a plain clone, then the same check in that
-very tree, green when it exits with 0.
+The naive gate of the comparison is here too. It runs the same agent in a plain clone, then the same check in
+that very tree, and is green when the check exits with 0.
 """
 
 from __future__ import annotations

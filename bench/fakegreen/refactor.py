@@ -1,7 +1,7 @@
 """Behaviour-preserving refactorings, made by rule: what an agent does all day and no guard may mistrust.
 
-Each takes a module's source and gives it back changed, or as it was when it finds nothing to do. The rules
-are narrow on purpose: where a rule is not sure that behaviour stays, it leaves the code alone.
+Each takes a module's source and returns it changed, or unchanged when it finds nothing to do. The rules are
+narrow on purpose: a rule that is not sure that behaviour stays leaves the code alone.
 """
 
 from __future__ import annotations

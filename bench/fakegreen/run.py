@@ -1,8 +1,9 @@
 """`run.py [--only NAME] [--jobs N] [--keep FILE] [--minutes N] [--json] [--write-docs]`: print the table.
 
-Every case is a whole loop by the installed `ralph`, and a look by a gate that believes exit code 0. Exits
+Every case is a whole loop by the installed `ralph`, and a look by a gate that believes exit code 0. It exits
 with 1 when an attack was accepted or an honest change refused that the corpus does not know of. With `--keep`
-each row is a line of that file, and what stands there is not judged again: the whole in pieces (`--minutes`).
+each row is appended to that file, and rows that are there are not judged again. So the whole corpus can be
+judged in pieces (`--minutes`).
 """
 
 from __future__ import annotations

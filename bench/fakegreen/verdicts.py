@@ -1,4 +1,4 @@
-"""What became of a case: accepted or refused, by whom, how strong the proof, what the judgement cost."""
+"""What became of a case: accepted or refused, by whom, with how strong a proof, and at what cost."""
 
 from __future__ import annotations
 

@@ -2,10 +2,10 @@
 
 - `fix`: the base is the old release with the tests of the new one, which are red there.
 - `feature`: the base is the old release whole; the new one brings its own tests, some of them red without it.
-- `other`: as `feature`, but no test of the new release is red on the old source (a refactoring, documents,
-  packaging). Nothing can prove such a change, so that nothing got worse is the honest ending.
+- `other`: like `feature`, but no test of the new release is red on the old source (a refactoring, documents,
+  packaging). Nothing can prove such a change; the honest ending is that nothing got worse.
 
-Which of them a pair of releases is, `trial` finds out by calling the check without Ralph.
+`trial` finds out which of them a pair of releases is, by calling the check without Ralph.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A place for one change: a repository with the project's dependencies beside it, as its users have them.
 
-Dependencies are installed once a project, into the cache: an environment with the needs of its check and an
-entry for the project's own source, or `node_modules`. The repository gets a copy, ignored by its git.
+Dependencies are installed once per project, into the cache: an environment with what its check needs and an
+entry for the project's own source, or `node_modules`. The repository gets a copy that its git ignores.
 """
 
 from __future__ import annotations

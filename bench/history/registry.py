@@ -1,7 +1,7 @@
 """Releases as the package registries have them, unpacked once into a cache outside of the repository.
 
-Which index is asked is the user's setting where there is one (`PIP_INDEX_URL`, `NPM_CONFIG_REGISTRY`), as
-for pip and npm themselves. Nothing that is downloaded is ever executed here.
+The user's index is asked where one is set (`PIP_INDEX_URL`, `NPM_CONFIG_REGISTRY`), as pip and npm do.
+Nothing that is downloaded is ever executed here.
 """
 
 from __future__ import annotations
