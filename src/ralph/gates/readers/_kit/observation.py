@@ -1,22 +1,21 @@
 """What a gate's process left behind, and the rules all readers share for turning it into a Reading.
 
-Fail closed: `unjudged` is for what could not be judged (status error), `settle_tests` and
-`settle_findings` decide between pass and fail, and hold report and exit code against each other.
+Fail closed: `error_reading` is for what could not be judged, `settle_findings` and `test_log` decide between
+pass and fail, and hold report and exit code against each other.
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Mapping
 from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from ralph.core.model.gate import Gate
-from ralph.core.model.verdict import Counts, Finding, Reading, TestState
-from ralph.core.proof.compare import COLLECT, UNFETCHED
+from ralph.core.model.verdict import Counts, Finding, Reading
+from ralph.core.proof.compare import UNFETCHED
 from ralph.core.text.clean import clean, trim
 from ralph.core.toolchains.load import toolchains
 
@@ -28,8 +27,6 @@ MESSAGE_LINES = 30
 MESSAGE_CHARS = 3000
 SUCCESS = "although the exit code is 0"  # said of a report with something red in it
 MAX_REASON = 200
-MAX_SHOWN_TESTS = 200  # failing tests that get a text of their own; their ids are all kept
-_RANK: dict[str, int] = {"pass": 0, "skipped": 1, "fail": 2}
 _MISSING = re.compile(
     r"^(?:.*\b(?:python|pypy)[\d.]*t?: No module named (?P<module>\w+)"
     r"|error: Failed to spawn: `?[\w./-]+`?"
@@ -211,18 +208,6 @@ def message(text: str) -> str:
     return trim(clean(text).strip(), MESSAGE_LINES, MESSAGE_CHARS)
 
 
-def worst(states: dict[str, TestState], name: str, state: TestState) -> None:
-    """Enter a test's state; of two entries with one id the worse one counts."""
-    before = states.get(name)
-    if before is None or _RANK[state] > _RANK[before]:
-        states[name] = state
-
-
-def count(states: Mapping[str, TestState]) -> Counts:
-    values = list(states.values())
-    return Counts(values.count("pass"), values.count("fail"), values.count("skipped"))
-
-
 def in_words(counts: Counts) -> str:
     parts = [f"{counts.passed} passed"]
     if counts.failed:
@@ -230,52 +215,6 @@ def in_words(counts: Counts) -> str:
     if counts.skipped:
         parts.append(f"{counts.skipped} skipped")
     return ", ".join(parts)
-
-
-def settle_tests(
-    obs: Observation,
-    counts: Counts,
-    tests: dict[str, TestState] | None,
-    files: dict[str, str],
-    findings: list[Finding],
-    *,
-    red: str = "",
-) -> Reading:
-    """Pass only when something passed, nothing failed and the exit code agrees.
-
-    `red` says in words what else in the report speaks of failure.
-    """
-    broken = [finding for finding in findings if finding.key.startswith(COLLECT)]
-    findings = [*broken, *[finding for finding in findings if finding not in broken]][:MAX_SHOWN_TESTS]
-    words = in_words(counts)
-    if broken:
-        reason = reason_in(broken[0].message) or reason_in(last_lines(obs))
-        words += f", {len(broken)} could not be loaded" + (f" ({reason})" if reason else "")
-    if counts.failed or broken or red:
-        if red and not counts.failed and not broken:
-            findings.append(Finding("exit", f"{red}\n{last_lines(obs)}".strip()))
-            words += f", {red}"
-        if obs.exit_code == 0:
-            words += f", {SUCCESS}"
-        return Reading("fail", words, counts=counts, tests=tests, findings=tuple(findings), files=files)
-    if counts.passed + counts.skipped == 0:
-        return error_reading("no-tests", "no tests were found", obs)
-    if counts.passed == 0:
-        reading = error_reading("all-skipped", f"all {counts.skipped} tests were skipped", obs)
-        return Reading(
-            reading.status,
-            reading.summary,
-            cause=reading.cause,
-            counts=counts,
-            tests=tests,
-            findings=reading.findings,
-            files=files,
-        )
-    if obs.exit_code != 0:
-        summary = f"{words}, but the exit code is {obs.exit_code}"
-        findings.append(Finding("exit", f"{summary}\n{last_lines(obs)}".strip()))
-        return Reading("fail", summary, counts=counts, tests=tests, findings=tuple(findings), files=files)
-    return Reading("pass", words, counts=counts, tests=tests, findings=tuple(findings), files=files)
 
 
 def settle_findings(

@@ -12,10 +12,11 @@ import re
 from msgspec import Struct
 
 from ralph.core.model.gate import Gate
-from ralph.core.model.verdict import Counts, Finding, Reading, TestState
-from ralph.core.proof.compare import COLLECT
+from ralph.core.model.verdict import Counts, Reading, TestState
+from ralph.core.proof.flaky import count_states
 from ralph.core.text.clean import clean
-from ralph.gates.readers._kit.observation import Observation, count, lost_report, message, settle_tests, worst
+from ralph.gates.readers._kit.observation import Observation, lost_report
+from ralph.gates.readers._kit.test_log import TestLog
 
 _TARGET = re.compile(r"^\s+(?:Running (?:unittests )?(\S+) \([^)\n]*\)|Doc-tests (\S+))$")
 _TEST = re.compile(r"^test (\S[^\n]{0,300}?)(?: - should panic)? \.\.\. (ok|FAILED|ignored)(?:, [^\n]*)?$")
@@ -37,32 +38,27 @@ class _Binary(Struct):
     ended: str = ""
 
 
-def read(obs: Observation, gate: Gate) -> Reading:  # noqa: ARG001
+def read(obs: Observation, gate: Gate) -> Reading:
     text = clean(obs.output)
     binaries = _binaries(text)
     built = _COMPILE.search(text)
     if not binaries and not built:
         return lost_report(obs, "cargo printed no test results")
-    tests: dict[str, TestState] = {}
-    findings: list[Finding] = []
-    red = ""
+    log, red = TestLog(obs, gate), ""
     for binary in binaries:
         named = {f"{binary.target} > {name}": state for name, state in binary.tests.items()}
         for name, state in named.items():
-            worst(tests, name, state)
-            if state == "fail":
-                said = binary.said.get(name.partition(" > ")[2], "")
-                findings.append(Finding(name, message(said) or "failed"))
+            log.add(name, state, binary.said.get(name.partition(" > ")[2], ""))
         if (
             binary.sums is None
-            or count(named) != binary.sums
+            or count_states(named) != binary.sums
             or (binary.ended == "FAILED") != bool(binary.sums.failed)
         ):
             red = f"the results of {binary.target} do not add up"
     if built:
         why = next((hit.group(0) for hit in _BUILD.finditer(text)), built.group(0))
-        findings.append(Finding(f"{COLLECT}{built.group(1).split()[0]}", message(f"{built.group(0)}\n{why}")))
-    return settle_tests(obs, count(tests), tests, {}, findings, red=red)
+        log.add_broken(built.group(1).split()[0], f"{built.group(0)}\n{why}")
+    return log.settle(red=red)
 
 
 def _binaries(text: str) -> list[_Binary]:

@@ -11,19 +11,13 @@ import re
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, Reading, TestState
 from ralph.core.text.clean import clean
-from ralph.gates.readers._kit.observation import (
-    Observation,
-    count,
-    lost_report,
-    message,
-    repo_path,
-    settle_tests,
-    worst,
-)
+from ralph.gates.readers._kit.observation import Observation, lost_report, message, repo_path
+from ralph.gates.readers._kit.test_log import TestLog
 
 # Up to Python 3.12, and since 3.13 ("1 item passed all tests", "2 tests in 1 item.", "2 passed.").
 _PASSED = re.compile(r"^\d+ items? passed all tests:\n((?: +\d+ tests? in [^\n]+\n)+)", re.MULTILINE)
 _FAILED = re.compile(r"^\d+ items? had failures:\n((?: +\d+ of +\d+ in [^\n]+\n)+)", re.MULTILINE)
+_STATES: tuple[tuple[re.Pattern[str], TestState], ...] = ((_PASSED, "pass"), (_FAILED, "fail"))
 _ITEM = re.compile(r"^ +(?:\d+ of +)?(\d+) (?:tests? )?in ([^\n]+)$", re.MULTILINE)
 _SUMS = re.compile(
     r"^(\d+) tests? in \d+ items?\.\n(?:(\d+) passed(?: and (\d+) failed)?|(\d+) failed)\.$", re.MULTILINE
@@ -39,24 +33,22 @@ def read(obs: Observation, gate: Gate) -> Reading:
     sums = list(_SUMS.finditer(text))
     if not sums:
         return lost_report(obs, "doctest printed no summary")
-    tests: dict[str, TestState] = {}
-    examples = 0
-    for pattern, state in ((_PASSED, "pass"), (_FAILED, "fail")):
+    log, examples = TestLog(obs, gate), 0
+    for pattern, state in _STATES:
         for block in pattern.finditer(text):
             for number, name in _ITEM.findall(block[1]):
-                worst(tests, name, state)  # type: ignore[arg-type]
+                log.enter(name, state)
                 examples += int(number)
-    findings, files = [], {}
     said: dict[str, list[tuple[str, str, str]]] = {}
     for path, line, name, body in _BLOCK.findall(text):
         said.setdefault(name, []).append((path, line, body))
     for name, parts in said.items():
         path = repo_path(parts[0][0], obs, gate)
-        files[name] = path
         line = int(parts[0][1]) if parts[0][1].isdigit() else 0
-        findings.append(Finding(name, message("\n".join(part[2] for part in parts)), path=path, line=line))
+        text = message("\n".join(part[2] for part in parts))
+        log.findings.append(Finding(name, text, path=path, line=line))
+        log.files |= {name: path} if name in log.tests else {}
     known = examples == sum(int(hit[1]) for hit in sums)
     failed = sum(int(hit[3] or hit[4] or 0) for hit in sums)
-    red = f"{failed} examples failed" if failed and not findings else ""
-    files = {name: path for name, path in files.items() if name in tests}
-    return settle_tests(obs, count(tests), tests if known or failed else None, files, findings, red=red)
+    red = f"{failed} examples failed" if failed and not log.findings else ""
+    return log.settle(red=red, known=known or bool(failed))

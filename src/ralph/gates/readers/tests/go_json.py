@@ -13,17 +13,9 @@ from msgspec import Struct
 
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, Reading, TestState
-from ralph.core.proof.compare import COLLECT
 from ralph.core.text.clean import clean
-from ralph.gates.readers._kit.observation import (
-    Observation,
-    count,
-    error_reading,
-    lost_report,
-    message,
-    settle_tests,
-    worst,
-)
+from ralph.gates.readers._kit.observation import Observation, error_reading, lost_report, message
+from ralph.gates.readers._kit.test_log import TestLog
 
 _STATES: dict[str, TestState] = {"pass": "pass", "fail": "fail", "skip": "skipped"}
 _BUILD = re.compile(r"^FAIL\s+(\S+) \[(?:build|setup) failed\]", re.MULTILINE)
@@ -39,10 +31,10 @@ class _Event(Struct, rename="pascal"):
     output: str = ""
 
 
-def read(obs: Observation, gate: Gate) -> Reading:  # noqa: ARG001
+def read(obs: Observation, gate: Gate) -> Reading:
     if _CUT.search(obs.output):
         return error_reading("torn-report", "the output is too long: events were lost", obs)
-    tests: dict[str, TestState] = {}
+    log = TestLog(obs, gate)
     said: dict[str, str] = {}
     packages: dict[str, str] = {}
     plain: list[str] = []
@@ -57,45 +49,29 @@ def read(obs: Observation, gate: Gate) -> Reading:  # noqa: ARG001
         if event.action in ("output", "build-output"):
             said[name] = (said.get(name, "") + event.output)[-4000:]
         elif event.action in _STATES and event.test:
-            worst(tests, name, _STATES[event.action])
+            log.enter(name, _STATES[event.action])
         elif event.action in _STATES:
             packages[name] = event.action
-    findings = _findings(tests, said) + _builds("\n".join(plain), packages, tests, said)
-    if not tests and not packages and not findings:
-        return lost_report(obs, "no test events were written")
-    red = "" if findings or "fail" not in packages.values() else "a package failed outside of its tests"
-    return settle_tests(obs, count(tests), tests, {}, findings, red=red)
-
-
-def _findings(tests: dict[str, TestState], said: dict[str, str]) -> list[Finding]:
-    found = []
-    for name, state in tests.items():
-        if state != "fail":
-            continue
+    for name in [name for name, state in log.tests.items() if state == "fail"]:
         place = _PLACE.search(said.get(name, ""))
-        found.append(
-            Finding(
-                name,
-                message(said.get(name, "")) or "failed",
-                path=place.group(1) if place else "",
-                line=int(place.group(2)) if place else 0,
-            )
-        )
-    return found
+        path, at = (place.group(1), int(place.group(2))) if place else ("", 0)
+        text = message(said.get(name, "")) or "failed"
+        log.findings.append(Finding(name, text, path=path, line=at))  # events tell no file of a test
+    _add_broken(log, "\n".join(plain), packages, said)
+    if not log.tests and not packages and not log.findings:
+        return lost_report(obs, "no test events were written")
+    outside = not log.findings and "fail" in packages.values()
+    return log.settle(red="a package failed outside of its tests" if outside else "")
 
 
-def _builds(
-    text: str, packages: dict[str, str], tests: dict[str, TestState], said: dict[str, str]
-) -> list[Finding]:
+def _add_broken(log: TestLog, text: str, packages: dict[str, str], said: dict[str, str]) -> None:
     """Packages whose tests could not be built, by what go prints beside its events."""
     text = clean(text)
     whys = {hit.group(1): hit.group(2) for hit in _BROKEN.finditer(text)}
     broken = dict.fromkeys(hit.group(1) for hit in _BUILD.finditer(text))
-    owners = {name.partition("::")[0] for name in tests}
-    for name, action in packages.items():
-        if action == "fail" and name not in owners:
-            broken.setdefault(name)
-    return [
-        Finding(f"{COLLECT}{name}", message(whys.get(name) or said.get(name, "") or "does not build"))
-        for name in broken
-    ]
+    owners = {name.partition("::")[0] for name in log.tests}
+    broken |= dict.fromkeys(
+        name for name, action in packages.items() if action == "fail" and name not in owners
+    )
+    for name in broken:
+        log.add_broken(name, whys.get(name) or said.get(name, "") or "does not build")

@@ -11,19 +11,11 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from ralph.core.model.gate import Gate
-from ralph.core.model.verdict import Finding, Reading, TestState
+from ralph.core.model.verdict import Reading, TestState
 from ralph.core.text.clean import clean
-from ralph.gates.readers._kit.observation import (
-    Observation,
-    count,
-    lost_report,
-    message,
-    repo_path,
-    report_problem,
-    settle_tests,
-    worst,
-)
+from ralph.gates.readers._kit.observation import Observation, lost_report, repo_path, report_problem
 from ralph.gates.readers._kit.safe_xml import BadXml, parse, walk
+from ralph.gates.readers._kit.test_log import TestLog
 
 
 class JUnitCase(Struct, frozen=True):
@@ -104,16 +96,9 @@ def read(obs: Observation, gate: Gate) -> Reading:
     report = open_report(obs)
     if isinstance(report, Reading):
         return report
-    tests: dict[str, TestState] = {}
-    files: dict[str, str] = {}
-    findings: list[Finding] = []
+    log = TestLog(obs, gate)
     for case in report.cases:
         owner = case.classname or " > ".join(name for name in case.suites if name)
         name = f"{owner}::{case.name}" if owner else case.name
-        path = repo_path(case.file, obs, gate)
-        worst(tests, name, case.state)
-        if path:
-            files[name] = path
-        if case.state == "fail":
-            findings.append(Finding(name, message(case.text) or "failed", path=path, line=case.line))
-    return settle_tests(obs, count(tests), tests, files, findings, red=report.red)
+        log.add(name, case.state, case.text, path=repo_path(case.file, obs, gate), line=case.line)
+    return log.settle(red=report.red)

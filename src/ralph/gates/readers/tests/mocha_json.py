@@ -11,19 +11,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.core.model.gate import Gate
-from ralph.core.model.verdict import Finding, Reading, TestState
-from ralph.core.proof.compare import COLLECT
+from ralph.core.model.verdict import Reading, TestState
 from ralph.core.text.clean import clean
 from ralph.gates.readers._kit.load_failure import places, unloaded_reading
-from ralph.gates.readers._kit.observation import (
-    Observation,
-    count,
-    message,
-    repo_path,
-    settle_tests,
-    stopped_early,
-    worst,
-)
+from ralph.gates.readers._kit.observation import Observation, repo_path, stopped_early
+from ralph.gates.readers._kit.test_log import TestLog, add_number
 
 READS_ANY_END = True  # its exit code is the number of failures, which may look like a signal
 _MAX_EXIT = 255
@@ -70,33 +62,26 @@ def read(obs: Observation, gate: Gate) -> Reading:
         return early
     if report is None:
         return unloaded_reading(obs, gate, "mocha wrote no report")
-    tests: dict[str, TestState] = {}
-    files: dict[str, str] = {}
-    findings: list[Finding] = []
+    log, hooks = TestLog(obs, gate), 0
     seen: dict[str, int] = {}
-    hooks = 0
     known = {(test.file, test.fullTitle) for test in report.tests}
-    for state, group in (("pass", report.passes), ("fail", report.failures), ("skipped", report.pending)):
+    groups: dict[TestState, list[_MochaTest]]
+    groups = {"pass": report.passes, "fail": report.failures, "skipped": report.pending}
+    for state, group in groups.items():
         for test in group:
             path = repo_path(test.file or "", obs, gate)
+            text, line = _failure(test, path, obs, gate)
             if state == "fail" and (test.file, test.fullTitle) not in known:
                 hooks += 1
-                findings.append(_finding(f"{COLLECT}{path or test.fullTitle}", test, path, obs, gate))
-                continue
-            name = _id(test, path)
-            seen[name] = seen.get(name, 0) + 1
-            if seen[name] > 1:
-                name = f"{name} ({seen[name]})"
-            worst(tests, name, state)  # type: ignore[arg-type]
-            if path:
-                files[name] = path
-            if state == "fail":
-                findings.append(_finding(name, test, path, obs, gate))
+                whole = f"{clean(test.fullTitle)}\n{text}"
+                log.add_broken(path or test.fullTitle, whole, path=path, line=line)
+            else:
+                log.add(add_number(_id(test, path), seen), state, text, path=path, line=line)
     stats = report.stats
     told = (stats.passes, stats.failures - hooks, stats.pending)
     shown = (len(report.passes), len(report.failures) - hooks, len(report.pending))
     red = "" if told == shown else "the report counts other tests than it shows"
-    return settle_tests(obs, count(tests), tests, files, findings, red=red)
+    return log.settle(red=red)
 
 
 def _load(obs: Observation) -> _MochaReport | None:
@@ -119,9 +104,8 @@ def _id(test: _MochaTest, path: str) -> str:
     return " > ".join(part for part in (path, suites, title or "(no title)") if part)
 
 
-def _finding(key: str, test: _MochaTest, path: str, obs: Observation, gate: Gate) -> Finding:
+def _failure(test: _MochaTest, path: str, obs: Observation, gate: Gate) -> tuple[str, int]:
+    """What is said of it, and the line in its own file."""
     said, stack = test.err.message or "", test.err.stack or ""
     text = stack if said and said in stack else f"{said}\n{stack}"
-    line = next((line for where, line in places(clean(stack), obs, gate) if where == path), 0)
-    title = f"{clean(test.fullTitle)}\n" if key.startswith(COLLECT) else ""
-    return Finding(key, message(f"{title}{text}") or "failed", path=path, line=line)
+    return text, next((line for where, line in places(clean(stack), obs, gate) if where == path), 0)

@@ -9,18 +9,10 @@ from __future__ import annotations
 import re
 
 from ralph.core.model.gate import Gate
-from ralph.core.model.verdict import Finding, Reading, TestState
-from ralph.core.proof.compare import COLLECT
+from ralph.core.model.verdict import Reading
 from ralph.core.text.clean import clean
-from ralph.gates.readers._kit.observation import (
-    Observation,
-    count,
-    error_reading,
-    message,
-    repo_path,
-    settle_tests,
-    worst,
-)
+from ralph.gates.readers._kit.observation import Observation, error_reading, repo_path
+from ralph.gates.readers._kit.test_log import TestLog
 from ralph.gates.readers.tests.junit_report import JUnitCase, open_report
 
 _NOT_THERE = re.compile(
@@ -45,29 +37,15 @@ def read(obs: Observation, gate: Gate) -> Reading:
             )
     if isinstance(report, Reading):
         return report
-    tests: dict[str, TestState] = {}
-    files: dict[str, str] = {}
-    findings: list[Finding] = []
+    log = TestLog(obs, gate)
     for case in report.cases:
         path = repo_path(case.file, obs, gate)
         if not case.classname and case.note == "collection failure":
-            findings.append(_collection_finding(case, path, obs, gate))
+            _add_uncollected(log, case, path)
             continue
         name = case.file if not case.classname and case.note == "collection skipped" else _id(case)
-        worst(tests, name, case.state)
-        if path:
-            files[name] = path
-        if case.state == "fail":
-            line = _line(case, obs, gate, path)
-            findings.append(Finding(name, message(case.text) or "failed", path=path, line=line))
-    return settle_tests(
-        obs,
-        count(tests),
-        tests,
-        files,
-        findings,
-        red=report.red or _contradicting_output(obs, tests, findings) if not findings else "",
-    )
+        log.add(name, case.state, case.text, path=path, line=_line(log, case, path))
+    return log.settle(red="" if log.findings else report.red or _contradicting_output(log))
 
 
 def _id(case: JUnitCase) -> str:
@@ -85,33 +63,32 @@ def _id(case: JUnitCase) -> str:
     return "::".join([case.file, *classes.split("."), case.name] if classes else [case.file, case.name])
 
 
-def _line(case: JUnitCase, obs: Observation, gate: Gate, path: str) -> int:
+def _places(log: TestLog, case: JUnitCase) -> list[tuple[str, int]]:
+    """Path and line of every place that a failure names."""
+    hits = _PLACE.findall(case.text)
+    return [(repo_path(hit[0] or hit[2], log.obs, log.gate), int(hit[1] or hit[3])) for hit in hits]
+
+
+def _line(log: TestLog, case: JUnitCase, path: str) -> int:
     """Where it failed inside the test's own file, else where the test begins."""
-    lines = [
-        int(hit[1] or hit[3])
-        for hit in _PLACE.findall(case.text)
-        if repo_path(hit[0] or hit[2], obs, gate) == path
-    ]
+    if case.state != "fail":
+        return 0
+    lines = [line for where, line in _places(log, case) if where == path]
     return lines[-1] if lines else case.line + 1
 
 
-def _collection_finding(case: JUnitCase, path: str, obs: Observation, gate: Gate) -> Finding:
-    places = [
-        (repo_path(hit[0] or hit[2], obs, gate), int(hit[1] or hit[3])) for hit in _PLACE.findall(case.text)
-    ]
-    inside = [place for place in places if not place[0].startswith(("/", "../"))]
+def _add_uncollected(log: TestLog, case: JUnitCase, path: str) -> None:
+    inside = [place for place in _places(log, case) if not place[0].startswith(("/", "../"))]
     where, line = inside[-1] if inside else (path, 0)
-    text = f"{path or case.name} could not be collected\n{case.text}"
-    return Finding(f"{COLLECT}{path or case.name}", message(text), path=where or path, line=line)
+    name = path or case.name
+    log.add_broken(name, f"{name} could not be collected\n{case.text}", path=where or path, line=line)
 
 
-def _contradicting_output(obs: Observation, tests: dict[str, TestState], findings: list[Finding]) -> str:
+def _contradicting_output(log: TestLog) -> str:
     """Judged code could write the report anew; what pytest itself counted is then worse, or less."""
-    if findings or "fail" in tests.values():
-        return ""
-    lines = _SUMMED.findall(clean(obs.output[-16_000:]))
+    lines = _SUMMED.findall(clean(log.obs.output[-16_000:]))
     bad, good = (sum(map(int, found.findall(lines[-1]))) if lines else 0 for found in (_BAD, _GOOD))
     if bad:
         return f"the output tells of {bad} failures that the report does not show"
-    shown = list(tests.values()).count("pass")
+    shown = list(log.tests.values()).count("pass")
     return f"the report shows {shown} passed tests, and the output {good}" if lines and shown > good else ""

@@ -15,19 +15,12 @@ from msgspec.structs import replace
 
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, Reading, TestState
-from ralph.core.proof.compare import COLLECT
+from ralph.core.proof.flaky import count_states
 from ralph.core.text.clean import clean
 from ralph.gates.readers._kit.load_failure import error_about, first_place, unloaded_reading
-from ralph.gates.readers._kit.observation import (
-    MAX_REPORT,
-    Observation,
-    count,
-    error_reading,
-    last_lines,
-    message,
-    settle_tests,
-)
+from ralph.gates.readers._kit.observation import MAX_REPORT, Observation, error_reading, last_lines, message
 from ralph.gates.readers._kit.tap_stream import TapPoint, TapStream, parse_tap
+from ralph.gates.readers._kit.test_log import TestLog, add_number
 
 _FILE = re.compile(r"[\w@.+/-]+\.(?:[cm]?[jt]sx?|t|sh|py|pl)\Z")
 # Ava's own points: what became of a whole file, and the error behind it.
@@ -45,23 +38,20 @@ def read(obs: Observation, gate: Gate) -> Reading:
     if stream.bail:
         text = f"it gave up: {stream.bail}\n{last_lines(obs)}"
         return Reading("fail", f"it gave up: {stream.bail}", tests={}, findings=(Finding("exit", text),))
-    found = list(_results(stream, gate.read))
-    findings, broken = _load_findings(stream, obs, gate)
+    log = TestLog(obs, gate)
+    broken = _add_unloaded(log, stream)
     states: dict[str, list[TapPoint]] = {}
-    for name, point in found:
+    for name, point in _results(stream, gate.read):
         if id(point) not in broken:
             states.setdefault(name, []).append(point)
-    tests = {name: _state(points) for name, points in states.items()}
-    files = {name: name.split(" > ", 1)[0] for name in tests if _FILE.match(name.split(" > ", 1)[0])}
-    for name, state in tests.items():
-        if state == "fail":
-            findings.append(_finding(name, states[name], obs, gate))
+    for name, points in states.items():
+        _add_test(log, name, points)
     if stream.plan is None or not stream.points:
         reading = unloaded_reading(obs, gate, "no whole stream of results was printed")
-        return replace(reading, tests=tests, counts=count(tests), findings=(*reading.findings, *findings))
+        findings = (*reading.findings, *log.findings)
+        return replace(reading, tests=log.tests, counts=count_states(log.tests), findings=findings)
     # With something else in the stream, which tests passed is not known; what is red stays red.
-    known = stream.adds_up(loose=gate.read == "ava") or "fail" in tests.values() or bool(findings)
-    return settle_tests(obs, count(tests), tests if known else None, files if known else {}, findings)
+    return log.settle(known=stream.adds_up(loose=gate.read == "ava") or bool(log.findings))
 
 
 def _results(stream: TapStream, read: str) -> Iterator[tuple[str, TapPoint]]:
@@ -81,7 +71,7 @@ def _leaves(
     if point.group and grouped:  # tape: the comment above it is the test
         yield (point.group if point.group_turn == 1 else f"{point.group} ({point.group_turn})"), point
     elif point.children:
-        own = _add_number(own, seen)
+        own = add_number(own, seen)
         for child in point.children:
             yield from _leaves(child, own, seen, grouped=grouped)
         if not point.ok and all(child.is_good for child in point.children):
@@ -89,12 +79,7 @@ def _leaves(
     elif lead and not point.is_test and not point.directive:
         yield lead, point  # an assertion of the test around it
     else:
-        yield _add_number(own, seen), point
-
-
-def _add_number(name: str, seen: dict[str, int]) -> str:
-    seen[name] = seen.get(name, 0) + 1
-    return name if seen[name] == 1 else f"{name} ({seen[name]})"
+        yield add_number(own, seen), point
 
 
 def _ava_titles(points: list[TapPoint]) -> Iterator[tuple[str, TapPoint]]:
@@ -120,29 +105,32 @@ def _state(points: list[TapPoint]) -> TestState:
     return "pass" if any(point.ok and not point.directive for point in points) else "skipped"
 
 
-def _load_findings(stream: TapStream, obs: Observation, gate: Gate) -> tuple[list[Finding], set[int]]:
-    """Files that failed as a whole, and the points that only say so."""
-    found: list[Finding] = []
+def _add_unloaded(log: TestLog, stream: TapStream) -> set[int]:
+    """Files that failed as a whole; the points that only say so."""
     broken: set[int] = set()
     errors = [point for point in stream.points if not point.ok and _AVA_ERROR.match(point.name)]
     for point in stream.points:
         if point.is_good:
             continue
-        if gate.read == "ava" and (hit := _AVA_FILE.match(point.name)):
+        if log.gate.read == "ava" and (hit := _AVA_FILE.match(point.name)):
             path, said = hit[1], "\n".join(f"{one.name}\n{one.text}" for one in errors) or point.name
             broken |= {id(point), *(id(one) for one in errors)}
         elif not point.children and not point.group and _FILE.match(point.name):
-            path, said = point.name, error_about(point.name, obs) or last_lines(obs)
+            path, said = point.name, error_about(point.name, log.obs) or last_lines(log.obs)
             broken.add(id(point))
         else:
             continue
-        text = message(f"{path} could not be loaded\n{said}")
-        found.append(Finding(f"{COLLECT}{path}", text, path=path))
-    return found, broken
+        log.add_broken(path, f"{path} could not be loaded\n{said}", path=path)
+    return broken
 
 
-def _finding(name: str, points: list[TapPoint], obs: Observation, gate: Gate) -> Finding:
+def _add_test(log: TestLog, name: str, points: list[TapPoint]) -> None:
+    log.enter(name, _state(points))
+    file = name.split(" > ", 1)[0]
+    if _FILE.match(file):
+        log.files[name] = file
     bad = [point for point in points if not point.is_good]
-    text = "\n".join(f"{point.name}\n{point.text}" if point.name != name else point.text for point in bad)
-    path, line = first_place(text, obs, gate)
-    return Finding(name, message(text) or "failed", path=path, line=line)
+    if bad:
+        text = "\n".join(f"{point.name}\n{point.text}" if point.name != name else point.text for point in bad)
+        path, line = first_place(text, log.obs, log.gate)
+        log.findings.append(Finding(name, message(text) or "failed", path=path, line=line))

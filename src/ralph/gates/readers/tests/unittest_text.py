@@ -13,16 +13,10 @@ from msgspec import Struct
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Counts, Finding, Reading, TestState
 from ralph.core.proof.compare import COLLECT
+from ralph.core.proof.flaky import count_states
 from ralph.core.text.clean import clean
-from ralph.gates.readers._kit.observation import (
-    Observation,
-    count,
-    in_words,
-    lost_report,
-    message,
-    settle_tests,
-    worst,
-)
+from ralph.gates.readers._kit.observation import Observation, in_words, lost_report, message
+from ralph.gates.readers._kit.test_log import TestLog
 
 _SUMMARY = re.compile(
     r"^Ran (\d{1,9}) tests? in [^\n]*\n+(OK|FAILED|NO TESTS RAN)(?: \(([^\n)]*)\))?[ \t]*$", re.MULTILINE
@@ -44,25 +38,25 @@ class UnittestSummary(Struct, frozen=True):
     parts: dict[str, int]
 
 
-def read(obs: Observation, gate: Gate) -> Reading:  # noqa: ARG001
+def read(obs: Observation, gate: Gate) -> Reading:
     text = clean(obs.output)
     summary = _summary(text)
     if summary is None:
         return lost_report(obs, "unittest printed no summary")
-    findings = []
+    log = TestLog(obs, gate)
     for kind, name, owner, detail, body in _BLOCK.findall(text):
         key = _key(name, owner)
-        findings.append(_finding(key, f"{kind}: {key}{detail}\n{body}", body, obs))
-    failed = {finding.key for finding in findings if not finding.key.startswith(COLLECT)}
-    tests = _states(text, failed)
+        log.findings.append(_finding(key, f"{kind}: {key}{detail}\n{body}", body, obs))
+    failed = {finding.key for finding in log.findings if not finding.key.startswith(COLLECT)}
+    _enter_states(log, text, failed)
     for key in failed:
-        worst(tests, key, "fail")
-    known = _agrees(summary, tests, findings)
-    counts = count(tests) if known else _counts(summary)
+        log.enter(key, "fail")
+    known = _agrees(summary, log)
+    counts = count_states(log.tests) if known else _counts(summary)
     red = "" if summary.word != "FAILED" else f"unittest says FAILED ({in_words(counts)})"
-    if not red and (findings or "\nFAILED (" in text):
+    if not red and (log.findings or "\nFAILED (" in text):
         red = "the summary says OK, but the output also tells of failures"
-    return settle_tests(obs, counts, tests if known else None, {}, findings, red=red)
+    return log.settle(red=red, counts=counts, known=known)
 
 
 def _summary(text: str) -> UnittestSummary | None:
@@ -87,11 +81,10 @@ def _key(name: str, owner: str) -> str:
     return owner if not owner or owner.endswith(f".{name}") else f"{owner}.{name}"
 
 
-def _states(text: str, failed: set[str]) -> dict[str, TestState]:
+def _enter_states(log: TestLog, text: str, failed: set[str]) -> None:
     """State of every test with a line of its own; its word may stand behind whatever the test printed."""
     body = re.split(r"^(?:={70}|-{70})$", text, maxsplit=1, flags=re.MULTILINE)[0]
     heads = list(_HEAD.finditer(body))
-    tests: dict[str, TestState] = {}
     for index, head in enumerate(heads):
         key = _key(head.group(1), head.group(2))
         if key.startswith(COLLECT):
@@ -101,8 +94,7 @@ def _states(text: str, failed: set[str]) -> dict[str, TestState]:
         if key not in failed:  # every failure has a block of its own, so this word belongs to something else
             words = [word for word in words if word not in ("FAIL", "ERROR")]
         if words:
-            worst(tests, key, _STATES[words[-1]])
-    return tests
+            log.enter(key, _STATES[words[-1]])
 
 
 def _word(line: str) -> str:
@@ -140,14 +132,14 @@ def _counts(summary: UnittestSummary) -> Counts:
     return Counts(max(0, summary.ran - failed - skipped), failed, skipped)
 
 
-def _agrees(summary: UnittestSummary, tests: dict[str, TestState], findings: list[Finding]) -> bool:
+def _agrees(summary: UnittestSummary, log: TestLog) -> bool:
     """Do the lines seen account for every test that ran? Otherwise ids are not known."""
-    states = list(tests.values())
-    unloaded = sum(1 for finding in findings if finding.key.startswith(COLLECT))
+    states = list(log.tests.values())
+    unloaded = sum(finding.key.startswith(COLLECT) for finding in log.findings)
     skipped = summary.parts.get("skipped", 0)
     if bool(states.count("fail") or unloaded) != (summary.word == "FAILED"):
         return False
     if skipped + summary.parts.get("expected failures", 0) and "skipped" not in states:
         return False
     # 3.12 no longer counts tests skipped by their class as run; failed loads are counted everywhere.
-    return summary.ran - unloaded <= len(tests) <= summary.ran + skipped
+    return summary.ran - unloaded <= len(states) <= summary.ran + skipped

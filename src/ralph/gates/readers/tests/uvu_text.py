@@ -11,10 +11,11 @@ import re
 from msgspec import Struct
 
 from ralph.core.model.gate import Gate
-from ralph.core.model.verdict import Counts, Finding, Reading, TestState
+from ralph.core.model.verdict import Counts, Finding, Reading
 from ralph.core.text.clean import clean
 from ralph.gates.readers._kit.load_failure import first_place, unloaded_reading
-from ralph.gates.readers._kit.observation import Observation, message, settle_tests, worst
+from ralph.gates.readers._kit.observation import Observation, message
+from ralph.gates.readers._kit.test_log import TestLog, add_number
 
 _SUITE = re.compile(r"^(?P<suite>.*?)(?:[•✘] )*[ \t]*\((?P<passed>\d{1,7}) / (?P<total>\d{1,7})\)[ \t]*$")
 _FILE = re.compile(r"^\S[^\n]*\.[cm]?[jt]sx?$")
@@ -39,19 +40,16 @@ def read(obs: Observation, gate: Gate) -> Reading:
         return unloaded_reading(obs, gate, "uvu printed no summary")
     total, passed, skipped = (int(number) for number in sums[-1].groups())
     suites = _suites(text[: sums[-1].start()])
-    tests: dict[str, TestState] = {}
-    findings: list[Finding] = []
+    log = TestLog(obs, gate)
     for suite in suites:
-        worst(tests, suite.name, "pass" if suite.passed == suite.total else "fail")
+        log.enter(suite.name, "pass" if suite.passed == suite.total else "fail")
         if suite.passed != suite.total:
             path, line = first_place(suite.said, obs, gate)
             text = message(suite.said) or f"{suite.total - suite.passed} of {suite.total} tests failed"
-            findings.append(Finding(suite.name, text, path=path, line=line))
+            log.findings.append(Finding(suite.name, text, path=path, line=line))
     known = (sum(one.total for one in suites), sum(one.passed for one in suites)) == (total, passed)
-    red = "" if passed == total or findings else f"{total - passed} of {total} tests failed"
-    return settle_tests(
-        obs, Counts(passed, total - passed, skipped), tests if known else None, {}, findings, red=red
-    )
+    red = "" if passed == total or log.findings else f"{total - passed} of {total} tests failed"
+    return log.settle(red=red, counts=Counts(passed, total - passed, skipped), known=known)
 
 
 def _suites(text: str) -> list[_Suite]:
@@ -64,9 +62,7 @@ def _suites(text: str) -> list[_Suite]:
         if hit:
             suite = hit["suite"].strip(" \t•✘")
             name = " > ".join(part for part in (file, suite) if part) or "tests"
-            seen[name] = seen.get(name, 0) + 1
-            name = name if seen[name] == 1 else f"{name} ({seen[name]})"
-            found.append(_Suite(name, int(hit["passed"]), int(hit["total"])))
+            found.append(_Suite(add_number(name, seen), int(hit["passed"]), int(hit["total"])))
         elif _FILE.match(line):
             file = line.strip()
         elif found and len(found[-1].said) < _MAX_TEXT:
