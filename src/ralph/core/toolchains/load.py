@@ -32,6 +32,7 @@ class ToolRunner(Struct, frozen=True, kw_only=True):
     """A runner or checker whose results are read one by one."""
 
     name: str
+    program: str
     reader: str
     family: str
     row: RunnerRow
@@ -159,7 +160,9 @@ def _runner(row: RunnerRow, file: str, name: str, tool: ToolRow) -> ToolRunner:
     canary = tool.canary
     if canary and not canary.mark:
         canary = replace(canary, mark=rf"[\"']{name}[\"']")
-    return ToolRunner(name=own, reader=row.reader or own, family=_family(file), row=row, canary=canary)
+    return ToolRunner(
+        name=own, program=name, reader=row.reader or own, family=_family(file), row=row, canary=canary
+    )
 
 
 def _language(language: Language, file: str, usual: list[tuple[str, UsualCheck]]) -> Language:

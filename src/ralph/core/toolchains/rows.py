@@ -72,6 +72,17 @@ class Verb(Struct, frozen=True, array_like=True):
     needs: str = ""  # one of these must be there too, else it writes instead of checking
 
 
+class FindingLines(_Row, frozen=True):
+    """Patterns for a checker that prints one finding a line, each for a line of its output."""
+
+    finding: str  # with the groups path, line, code and text; but for the text each may be missing
+    no_input: str  # it found no files to check
+    lacks: str  # what it did not print when nothing of this can be read, in words
+    green: str = ""  # it looked and found nothing; without such a line nothing is green, where there is one
+    red: str = ""  # it found something, which contradicts that
+    red_exits: tuple[int, ...] = (1,)  # exit codes that only say that something was found
+
+
 class RunnerRow(_Row, frozen=True):
     """When is a command a run of this tool that a reader can read, and what makes it tell.
 
@@ -95,6 +106,7 @@ class RunnerRow(_Row, frozen=True):
     instead: tuple[str, ...] = ()  # options with a value that the report replaces: some mind a second one
     told: dict[str, tuple[str, ...]] = {}  # ... one of them -> options that do the same
     place: Literal["end", "start"] = "end"
+    lines: FindingLines | None = None  # what the reader "lines" goes by
     stream: bool = False  # what it prints is the report, and is kept apart from the standard error
     collect: str = ""  # folder of the XML files that it writes
     chooses: Literal["", "ids", "classes", "names", "packages", "exact"] = ""  # how single tests are chosen

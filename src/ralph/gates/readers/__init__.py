@@ -23,6 +23,8 @@ from ralph.gates.readers._kit.observation import MAX_REPORT, Observation, stoppe
 
 __all__ = ["MAX_REPORT", "Observation", "locates_findings", "read_choices", "reader", "readers"]
 
+BY_ROWS = "lines"  # the format of all that print one finding a line: only their own names can be said
+
 
 @cache
 def _modules() -> dict[str, str]:
@@ -37,7 +39,9 @@ def _modules() -> dict[str, str]:
 @cache
 def readers() -> dict[str, str]:
     """Every name that a gate's `read` can have -> the module that reads it."""
-    return _modules() | {one.name: _modules()[one.reader] for one in toolchains().runners.values()}
+    known = _modules()
+    found = known | {one.name: known[one.reader] for one in toolchains().runners.values()}
+    return {name: module for name, module in found.items() if name != BY_ROWS}
 
 
 def locates_findings(name: str) -> bool:
@@ -49,7 +53,7 @@ def read_choices() -> tuple[str, ...]:
     """What a user may say of a gate: formats that no known runner has for itself."""
     runners = toolchains().runners
     own = {one.name for one in runners.values() if not one.row.any_tool}
-    return ("auto", *(name for name in _modules() if name not in own))
+    return ("auto", *(name for name in _modules() if name not in (*own, BY_ROWS)))
 
 
 def reader(name: str) -> Callable[[Observation, Gate], Reading]:

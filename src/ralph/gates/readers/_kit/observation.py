@@ -176,19 +176,6 @@ def decode_report(obs: Observation, kind: type[_Report]) -> _Report | Reading:
         return lost_report(obs, f"the report is torn ({clean(str(error))})")
 
 
-def line_findings(pattern: re.Pattern[str], text: str, obs: Observation, gate: Gate) -> list[Finding]:
-    """One for each line that the pattern finds, by its groups `path`, `line`, `code` and `text`."""
-    return [
-        Finding(
-            key=hit["code"] or "error",
-            message=message(hit["text"]),
-            path=repo_path(hit["path"].strip(), obs, gate),
-            line=int(hit["line"] or 0),
-        )
-        for hit in pattern.finditer(text)
-    ]
-
-
 def repo_path(path: str, obs: Observation, gate: Gate) -> str:
     """A path as a tool printed it, as a path inside the repository where that can be known."""
     path = clean(path).replace("\n", " ").removeprefix("file://")
