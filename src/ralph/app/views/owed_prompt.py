@@ -25,7 +25,7 @@ def about_to_call(loop: Loop) -> Loop | None:
             loop = decide(loop, e.WaitOver(at=loop.now))
     except IllegalEvent:
         return None
-    owed = loop.todo[0] if loop.todo else None
+    owed = loop.owed
     return loop if isinstance(owed, actions.RunAgent) and not loop.call.running else None
 
 

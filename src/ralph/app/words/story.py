@@ -96,7 +96,7 @@ def calls_of(events: Iterable[e.AnyEvent]) -> list[StoryCall]:
 
 def is_settled(call: StoryCall, loop: Loop) -> bool:
     """Nothing more will be said about this call: the loop owes something else, or nothing."""
-    owed = loop.todo[0] if loop.todo else None
+    owed = loop.owed
     if isinstance(owed, actions.RunAgent):
         return owed.call != call.call
     return owed is None or isinstance(owed, actions.Wait | actions.RunRole | actions.Finish)

@@ -8,7 +8,6 @@ any other work (`on_event.checkpoint_made`). Here too: a gate that gave no answe
 from __future__ import annotations
 
 import re
-from typing import NoReturn
 
 from msgspec.structs import replace
 
@@ -21,7 +20,6 @@ from ralph.core.model.events import NoVerdict
 from ralph.core.model.loop import Loop
 from ralph.core.model.outcome import Outcome
 from ralph.core.proof.causes import MACHINE, TRIES
-from ralph.errors import IllegalEvent
 
 UNCOUNTED = frozenset({"interrupted", "budget"})
 USED_UP = frozenset({"timeout", "idle", "budget"})  # it was at work for as long as it might
@@ -102,9 +100,9 @@ GUARDS = "guards"
 
 def no_verdict(loop: Loop, event: NoVerdict) -> Loop:
     if not _is_owed(loop, event):
-        _illegal(loop, event, "nothing of the kind was asked for")
+        loop.refuse(event, "nothing of the kind was asked for")
     if event.doubt and loop.proof.doubted_tree == event.tree:
-        _illegal(loop, event, "what was in doubt before on this tree is the tree's own doing")
+        loop.refuse(event, "what was in doubt before on this tree is the tree's own doing")
     mark = (event.stage, event.tree, event.gate if event.stage != GUARDS else "")
     missed = (*(one for one in loop.proof.no_answers if one[:2] == mark[:2]), mark)
     loop = loop.with_proof(
@@ -114,7 +112,7 @@ def no_verdict(loop: Loop, event: NoVerdict) -> Loop:
 
 
 def _is_owed(loop: Loop, event: NoVerdict) -> bool:
-    owed = loop.todo[0] if loop.todo else None
+    owed = loop.owed
     if isinstance(owed, RunGates):
         return (event.stage, event.tree) == (owed.stage, owed.tree) and event.gate in owed.gates
     return isinstance(owed, RunGuards) and (event.stage, event.tree) == (GUARDS, owed.tree)
@@ -129,7 +127,3 @@ def _pause(loop: Loop, event: NoVerdict) -> Loop:
         loop.with_control(pause_reason=why, stopped_by="machine").with_proof(no_answers=())
     )
     return loop.with_control(held_todo=owed, held_phase=phase)
-
-
-def _illegal(loop: Loop, event: NoVerdict, why: str) -> NoReturn:
-    raise IllegalEvent(f"{type(event).__name__} in phase {loop.phase}: {why}")

@@ -13,18 +13,7 @@ import msgspec.structs
 
 from ralph.core.decide import failover, grants, next_item, opinion, plan_facts, single_task
 from ralph.core.decide.stuck import apply, measure, take_back
-from ralph.core.model.actions import (
-    Action,
-    Finish,
-    RestoreWorkspace,
-    RunAgent,
-    RunGates,
-    RunGuards,
-    RunReaders,
-    RunRole,
-    TieTests,
-    Wait,
-)
+from ralph.core.model import actions as a
 from ralph.core.model.events import CheckpointMade, PlanRead
 from ralph.core.model.gate import MAKE_IT_GREEN, Gate, Grade
 from ralph.core.model.loop import Loop
@@ -40,12 +29,12 @@ class Mode(Protocol):
 
     IN_ITEMS: bool  # work is missed, and the next call chosen, item by item
 
-    def already_done(self, loop: Loop) -> Finish | None: ...
+    def already_done(self, loop: Loop) -> a.Finish | None: ...
     def exit_terms(self, loop: Loop) -> exit_gate.Terms: ...
     def missing_for_tick(self, loop: Loop) -> tuple[str, ...]: ...
     def to_publish(self, loop: Loop, grade: Grade) -> opinion.Then | None: ...
     def take_notes(self, loop: Loop, read: PlanRead | None, *, changed: bool) -> Loop: ...
-    def next_step(self, loop: Loop, *, can_call: bool) -> tuple[Loop, Finish | str]: ...
+    def next_step(self, loop: Loop, *, can_call: bool) -> tuple[Loop, a.Finish | str]: ...
 
 
 def mode_of(loop: Loop) -> Mode:
@@ -64,14 +53,14 @@ def gate_names(loop: Loop) -> tuple[str, ...]:
     return tuple(gate.name for gate in sorted(loop.sealed.criterion.gates, key=order))
 
 
-def finish(loop: Loop, action: Finish) -> Loop:
+def finish(loop: Loop, action: a.Finish) -> Loop:
     return replace(apply.close_on_finish(loop, action), todo=(action,))
 
 
 def decide_on_fast_gates(loop: Loop) -> Loop:
     """Fast verdicts are in for the tree at hand: go for the final judgement, or settle the iteration."""
     if needs_test_links(loop):
-        return replace(loop, phase="judging", todo=(TieTests(tree=loop.work.tree),))
+        return replace(loop, phase="judging", todo=(a.TieTests(tree=loop.work.tree),))
     answer = exit_answer(loop, loop.proof.verdicts, None)
     if answer.may_leave and loop.proof.finals_tree == loop.work.tree:
         # Judged in full before: asking again could only be luckier; a claim may be what was missing.
@@ -82,7 +71,7 @@ def decide_on_fast_gates(loop: Loop) -> Loop:
             loop.with_proof(stage="final", finals=finals, finals_tree=loop.work.tree)
         )
     if answer.may_leave:
-        todo: Action = RunGates(stage="final", tree=loop.work.tree, gates=gate_names(loop))
+        todo: a.Action = a.RunGates(stage="final", tree=loop.work.tree, gates=gate_names(loop))
         return replace(
             loop.with_proof(stage="final", finals={}, finals_tree=loop.work.tree),
             phase="judging",
@@ -94,7 +83,7 @@ def decide_on_fast_gates(loop: Loop) -> Loop:
 def judge_tree(loop: Loop) -> Loop:
     """Ask for the verdicts on what a call left behind."""
     tree = loop.work.tree
-    todo = RunGates(stage="fast", tree=tree, gates=gate_names(loop), fresh=_fresh_pays(loop))
+    todo = a.RunGates(stage="fast", tree=tree, gates=gate_names(loop), fresh=_fresh_pays(loop))
     level = loop.work.protection if loop.rules > 4 else ""  # by earlier rules the stint that decided counted
     return replace(
         loop.with_proof(stage="fast", verdicts={}, verdicts_tree=tree, protection=level),
@@ -120,7 +109,7 @@ def decide_on_final_gates(loop: Loop) -> Loop:
     if answer.may_leave and loop.proof.guards_tree == loop.work.tree:
         return verify_or_settle(loop)
     if answer.may_leave:
-        return replace(loop, phase="judging", todo=(RunGuards(tree=loop.work.tree),))
+        return replace(loop, phase="judging", todo=(a.RunGuards(tree=loop.work.tree),))
     return settle(loop, answer)
 
 
@@ -146,9 +135,9 @@ def follow_judge(loop: Loop, step: opinion.Next) -> Loop:
     match step:
         case opinion.Refused():
             return _send_back(loop, step)
-        case Finish():
+        case a.Finish():
             return finish(loop, step)
-        case Wait():
+        case a.Wait():
             return pause_loop(loop) if loop.control.pause_reason else wait_for(loop, step)
         case _:  # the question, or what may be published now
             return replace(loop, phase="judging", todo=(step,))
@@ -212,7 +201,7 @@ def settle(loop: Loop, answer: exit_gate.Exit) -> Loop:
     if ending is not None:
         return finish(loop, ending)
     loop, missed = _missed(loop) if not footprint.cut else (loop, None)
-    if isinstance(missed, Finish):
+    if isinstance(missed, a.Finish):
         return finish(loop, missed)
     back = missed or take_back.take_back(loop, accused=accused)
     if loop.control.pause_reason:  # what goes back goes all the same, before anything else is done
@@ -222,21 +211,21 @@ def settle(loop: Loop, answer: exit_gate.Exit) -> Loop:
     return call_agent(loop)
 
 
-def _missed(loop: Loop) -> tuple[Loop, Finish | RestoreWorkspace | None]:
+def _missed(loop: Loop) -> tuple[Loop, a.Finish | a.RestoreWorkspace | None]:
     return _item_missed(loop) if mode_of(loop).IN_ITEMS else _task_missed(loop)
 
 
-def _task_missed(loop: Loop) -> tuple[Loop, Finish | None]:
+def _task_missed(loop: Loop) -> tuple[Loop, a.Finish | None]:
     """End as stalled, or ask for something else."""
     breaker, (track, trouble) = loop.progress.breaker, apply.diagnose(loop)
     if breaker.state == "OPEN":  # a probe did not help, or what it had overcome came back
-        return apply.demand_after_reopening(loop), Finish("stalled", breaker.why)
+        return apply.demand_after_reopening(loop), a.Finish("stalled", breaker.why)
     if track.kind == "stalled" and trouble is not None:
-        return apply.open_on_stall(loop, trouble, track.why), Finish("stalled", track.why)
+        return apply.open_on_stall(loop, trouble, track.why), a.Finish("stalled", track.why)
     return apply.set_redirect(loop), None
 
 
-def _item_missed(loop: Loop) -> tuple[Loop, RestoreWorkspace | None]:
+def _item_missed(loop: Loop) -> tuple[Loop, a.RestoreWorkspace | None]:
     """Ask for something else, plan again, or give the item up."""
     loop, stalled, counts = apply.review_missed_item(loop, apply.diagnose(loop)[0])
     loop, drop = next_item.note_failed_try(loop, stalled, counts=counts)
@@ -276,24 +265,24 @@ def hold(loop: Loop) -> Loop:
     return pause_loop(loop).with_control(held_todo=loop.todo, held_phase=loop.phase)
 
 
-def _ending(loop: Loop) -> Finish | None:
+def _ending(loop: Loop) -> a.Finish | None:
     """A reason to end that does not depend on how the work is going."""
     claim = loop.call.claim
     if claim is not None and claim.status == "BLOCKED":
         asks = grants.question(loop) if claim.asks else claim.recommendation or "no reason given"
-        return Finish("blocked", f"the agent asks: {asks}")
+        return a.Finish("blocked", f"the agent asks: {asks}")
     if apply.is_denied_again(loop):
         return _denied(loop)
     if apply.is_accused_again(loop):
-        return Finish("blocked", "tests or gates were tampered with twice; a human must review the tree")
+        return a.Finish("blocked", "tests or gates were tampered with twice; a human must review the tree")
     limit = failover.limit_reached(loop)
     if grants.asks_again(loop) or (limit is not None and grants.open_questions(loop)):
-        return Finish("blocked", grants.question(loop))
+        return a.Finish("blocked", grants.question(loop))
     return limit
 
 
-def _denied(loop: Loop) -> Finish:
-    return Finish("blocked", f"permission was denied twice in a row: {', '.join(loop.call.denials)}")
+def _denied(loop: Loop) -> a.Finish:
+    return a.Finish("blocked", f"permission was denied twice in a row: {', '.join(loop.call.denials)}")
 
 
 def task_of_call(loop: Loop) -> tuple[str, str]:
@@ -316,12 +305,12 @@ def end_planning_call(loop: Loop, event: CheckpointMade) -> Loop:
     wrong = loop.build.planning.problems if planning and loop.build.mode == "planning" else None
     loop = loop.with_task(*task, "completed" if wrong is None else "failed", wrong or ())
     if loop.control.abort_reason:
-        return finish(loop, Finish("aborted", loop.control.abort_reason))
+        return finish(loop, a.Finish("aborted", loop.control.abort_reason))
     if event.tree == before.tree:
         return pause_or_call(loop)
     outside = event.plan is not None and event.plan.outside > 0
     rejected = Checkpoint(iteration=loop.iteration, tree=event.tree, commit=event.commit) if outside else None
-    todo = RestoreWorkspace(to=before, rejected=rejected)
+    todo = a.RestoreWorkspace(to=before, rejected=rejected)
     return replace(loop.with_work(tree=event.tree, commit=event.commit), todo=(todo,))
 
 
@@ -346,7 +335,7 @@ def limit_or_call(loop: Loop) -> Loop:
     if loop.build.mode == "planning" and apply.is_denied_again(loop):
         return finish(replace(loop, phase="working"), _denied(loop))
     loop, step = mode_of(loop).next_step(loop, can_call=ending is None)
-    if isinstance(step, Finish):
+    if isinstance(step, a.Finish):
         return leave(replace(loop, phase="working"), step)
     if step == "judge":
         return judge_again(loop)
@@ -363,7 +352,7 @@ def call_agent(loop: Loop) -> Loop:
     return limit_or_call(loop) if mode_of(loop).IN_ITEMS else _call(loop)
 
 
-def wait_for(loop: Loop, wait: Wait) -> Loop:
+def wait_for(loop: Loop, wait: a.Wait) -> Loop:
     return replace(
         loop.with_control(wait_until=wait.until, wait_reason=wait.why), phase="waiting", todo=(wait,)
     )
@@ -378,21 +367,18 @@ def _call(loop: Loop) -> Loop:
         time = loop.limits.time
         if time is not None and loop.elapsed_seconds + wait.seconds > time:
             why = f"{wait.why}; waiting would exceed the time limit"
-            return finish(replace(loop, phase="working"), Finish("exhausted", why))
+            return finish(replace(loop, phase="working"), a.Finish("exhausted", why))
         return wait_for(loop if rest is None else apply.open_for_wait(loop, rest.why), wait)
     if (role := failover.due_role(loop)) is not None:
-        owed = RunRole(role=role, call=loop.call.number + 1, tree=(loop.build.base or loop.sealed.base).tree)
-        return replace(loop.with_control(wait_until=None, wait_reason=""), phase="working", todo=(owed,))
+        ground = (loop.build.base or loop.sealed.base).tree
+        return _owe_call(loop, a.RunRole(role=role, call=loop.call.number + 1, tree=ground))
     iteration = loop.iteration + 1
     loop = apply.start_probe(loop, iteration)
-    readers = plan_facts.readers_due(loop)
-    if readers:
-        todo: tuple[Action, ...] = (RunReaders(call=loop.call.number + 1, count=readers),)
-        return replace(loop.with_control(wait_until=None, wait_reason=""), phase="working", todo=todo)
-    todo = (RunAgent(iteration=iteration, call=loop.call.number + 1, agent=number or 0),)
-    return replace(
-        loop.with_work(tree_before=loop.work.tree).with_control(wait_until=None, wait_reason=""),
-        phase="working",
-        iteration=iteration,
-        todo=todo,
-    )
+    if readers := plan_facts.readers_due(loop):
+        return _owe_call(loop, a.RunReaders(call=loop.call.number + 1, count=readers))
+    loop = replace(loop.with_work(tree_before=loop.work.tree), iteration=iteration)
+    return _owe_call(loop, a.RunAgent(iteration=iteration, call=loop.call.number + 1, agent=number or 0))
+
+
+def _owe_call(loop: Loop, call: a.Action) -> Loop:
+    return replace(loop.with_control(wait_until=None, wait_reason=""), phase="working", todo=(call,))

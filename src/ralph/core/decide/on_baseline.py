@@ -10,16 +10,7 @@ import msgspec.structs
 
 from ralph.core.decide import after_judging
 from ralph.core.decide.stuck import measure
-from ralph.core.model.actions import (
-    Action,
-    Finish,
-    MakeWorkspace,
-    RestoreWorkspace,
-    RunAgent,
-    RunGates,
-    TakeSnapshot,
-    TieTests,
-)
+from ralph.core.model import actions as a
 from ralph.core.model.events import GateEnded
 from ralph.core.model.gate import Gate
 from ralph.core.model.loop import Loop
@@ -29,7 +20,7 @@ from ralph.core.proof import exit_gate
 from ralph.errors import IllegalEvent
 
 replace = msgspec.structs.replace
-_BEFORE_JUDGING = (TakeSnapshot, RestoreWorkspace)  # until then it is not known which tree is at hand
+_BEFORE_JUDGING = (a.TakeSnapshot, a.RestoreWorkspace)  # until then it is not known which tree is at hand
 
 
 def take_baseline(loop: Loop) -> Loop:
@@ -41,8 +32,9 @@ def take_baseline(loop: Loop) -> Loop:
             replace(loop.with_progress(best=measure.base_checkpoint(loop)), phase="working")
         )
     if not names:
-        return after_judging.finish(loop, Finish("broken", exit_gate.cannot_start(loop.sealed.criterion, {})))
-    return replace(loop, todo=(RunGates(stage="baseline", tree=loop.work.tree, gates=names),))
+        why = exit_gate.cannot_start(loop.sealed.criterion, {})
+        return after_judging.finish(loop, a.Finish("broken", why))
+    return replace(loop, todo=(a.RunGates(stage="baseline", tree=loop.work.tree, gates=names),))
 
 
 def join_gates(loop: Loop, gates: tuple[Gate, ...]) -> Loop:
@@ -57,16 +49,16 @@ def join_gates(loop: Loop, gates: tuple[Gate, ...]) -> Loop:
     )
 
 
-def take_missing_baseline(loop: Loop, held: tuple[Action, ...], held_phase: Phase) -> Loop:
+def take_missing_baseline(loop: Loop, held: tuple[a.Action, ...], held_phase: Phase) -> Loop:
     """Ask what gates that joined say of the base. Of what a pause held, only the workspace still counts."""
     owed = held[0] if held else None
-    if isinstance(owed, MakeWorkspace):
+    if isinstance(owed, a.MakeWorkspace):
         return replace(loop, phase=held_phase, todo=held)  # every gate is judged right after it
-    if isinstance(owed, RunAgent):
+    if isinstance(owed, a.RunAgent):
         loop = replace(loop, iteration=owed.iteration - 1)  # its call was never made
     rest = held if isinstance(owed, _BEFORE_JUDGING) else ()
     names = tuple(name for name in after_judging.gate_names(loop) if name not in loop.proof.baseline)
-    todo = RunGates(stage="baseline", tree=loop.sealed.base.tree, gates=names)
+    todo = a.RunGates(stage="baseline", tree=loop.sealed.base.tree, gates=names)
     loop = loop.with_proof(again=not rest).with_control(wait_until=None, wait_reason="")
     return replace(loop, phase="baseline", todo=(todo, *rest))
 
@@ -86,7 +78,7 @@ def baseline_gate_ended(loop: Loop, event: GateEnded) -> Loop:
     broken = exit_gate.cannot_start(order.criterion, loop.proof.baseline)
     if broken:
         loop = loop if began else _without_broken_gates(loop)
-        return after_judging.finish(loop, Finish("broken", broken))
+        return after_judging.finish(loop, a.Finish("broken", broken))
     loop = loop.with_progress(best=measure.base_checkpoint(loop))
     if rest or loop.work.tree != order.base.tree:
         return _judge_tree_at_hand(loop.with_progress(counted=0), rest)
@@ -95,11 +87,11 @@ def baseline_gate_ended(loop: Loop, event: GateEnded) -> Loop:
     if ending is not None:
         return after_judging.finish(loop, ending)
     if after_judging.needs_test_links(loop):
-        return replace(loop, todo=(TieTests(tree=loop.work.tree),))
+        return replace(loop, todo=(a.TieTests(tree=loop.work.tree),))
     return after_judging.pause_or_call(loop)
 
 
-def _judge_tree_at_hand(loop: Loop, rest: tuple[Action, ...]) -> Loop:
+def _judge_tree_at_hand(loop: Loop, rest: tuple[a.Action, ...]) -> Loop:
     """Gates that joined are in: as if a call had left this tree, once it is known which it is."""
     if rest:
         return replace(loop, phase="working", todo=rest)
@@ -118,16 +110,16 @@ def _without_broken_gates(loop: Loop) -> Loop:
     return replace(loop.with_proof(baseline=kept), order=replace(order, criterion=criterion))
 
 
-def _may_answer(verdict: Verdict, owed: RunGates) -> bool:
+def _may_answer(verdict: Verdict, owed: a.RunGates) -> bool:
     """A checkout made anew is always good enough."""
     return verdict.stage == owed.stage or (verdict.stage, owed.stage) == ("final", "fast")
 
 
-def gates_still_owed(loop: Loop, event: GateEnded) -> RunGates:
+def gates_still_owed(loop: Loop, event: GateEnded) -> a.RunGates:
     """What is still owed after this verdict; a verdict on another tree is not a verdict."""
-    owed, verdict = loop.todo[0] if loop.todo else None, event.verdict
+    owed, verdict = loop.owed, event.verdict
     where = f"GateEnded in phase {loop.phase}"
-    if not isinstance(owed, RunGates) or verdict.tree != owed.tree or not _may_answer(verdict, owed):
+    if not isinstance(owed, a.RunGates) or verdict.tree != owed.tree or not _may_answer(verdict, owed):
         raise IllegalEvent(f"{where}: no verdict was asked for on this tree")
     if verdict.gate not in owed.gates:
         raise IllegalEvent(f"{where}: gate {verdict.gate} was not asked for or has answered")

@@ -12,8 +12,6 @@ Like `next_item`, this says what comes next and `after_judging` (`leave`, `follo
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -30,7 +28,6 @@ from ralph.core.model.spend import add_side_calls, add_usage
 from ralph.core.model.team.roles import REVIEWER, TaskStatus
 from ralph.core.model.team.terms import Seat
 from ralph.core.model.verdict import Checkpoint
-from ralph.errors import IllegalEvent
 
 Then = PublishResult | PublishItem | Finish  # the last of a plan, whose items were published one by one
 HOUR = 3600.0
@@ -93,10 +90,8 @@ def judge_started(loop: Loop, event: JudgeStarted) -> Loop:
     owed, jury = _owed_question(loop, event), loop.jury_of(event.role)
     asked = (event.call, event.tree, bool(event.beside)) == (owed.call, owed.tree, owed.both)
     if jury.open or not asked:
-        _illegal(loop, event, "no such call was asked for")
-    calls = 1 + owed.both
-    times = (*loop.call.times, *([event.at] * calls))[-(loop.limits.calls_per_hour or 1) :]
-    loop = loop.with_call(number=event.call + owed.both, times=times).charge(event.role, add_side_calls)
+        loop.refuse(event, "no such call was asked for")
+    loop = loop.begin_calls(event.call, event.at, 1 + owed.both).charge(event.role, add_side_calls)
     if event.role == "reviewer":
         loop = loop.with_task(f"Review iteration {event.iteration}", "reviewer")
     if event.beside:
@@ -109,9 +104,9 @@ def take_answer(loop: Loop, event: JudgeEnded) -> tuple[Loop, Next]:
     owed, opinion, seat = _owed_question(loop, event), event.opinion, event.role
     jury = loop.jury_of(seat)
     if not jury.open or (event.call, event.tree) != (owed.call, owed.tree):
-        _illegal(loop, event, "no such call is open")
+        loop.refuse(event, "no such call is open")
     if (event.beside is not None) != owed.both:
-        _illegal(loop, event, "both were asked, or one")
+        loop.refuse(event, "both were asked, or one")
     jury = replace(jury, open=False)
     loop = loop.charge(seat, lambda spend: add_usage(spend, event.usage)).with_jury(seat, jury)
     if event.beside is not None:
@@ -119,7 +114,7 @@ def take_answer(loop: Loop, event: JudgeEnded) -> tuple[Loop, Next]:
     if event.fault is not None:
         return _act_on_fault(loop, seat, event.fault, owed.then)
     if opinion is None or opinion.tree != owed.tree:
-        _illegal(loop, event, "the opinion is of another tree, or there is none")
+        loop.refuse(event, "the opinion is of another tree, or there is none")
     tries = jury.tries + 1
     if opinion.status == "error" and tries < rubric.MAX_TRIES:
         return _ask(loop.with_jury(seat, replace(jury, tries=tries, trouble=opinion.why)), seat, owed.then)
@@ -270,11 +265,7 @@ def _sealed_rubric(loop: Loop, seat: Seat) -> rubric.Rubric:
 
 
 def _owed_question(loop: Loop, event: Event) -> AskJudge:
-    owed = loop.todo[0] if loop.todo else None
+    owed = loop.owed
     if not isinstance(owed, AskJudge) or getattr(event, "role", owed.role) != owed.role:
-        _illegal(loop, event, "no judge was asked for")
+        loop.refuse(event, "no judge was asked for")
     return owed
-
-
-def _illegal(loop: Loop, event: Event, why: str) -> NoReturn:
-    raise IllegalEvent(f"{type(event).__name__} in phase {loop.phase}: {why}")

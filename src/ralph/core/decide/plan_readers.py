@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
-from typing import NoReturn
 
 from msgspec.structs import replace
 
@@ -19,7 +18,6 @@ from ralph.core.model.loop import Loop
 from ralph.core.model.plan.plan_state import ReaderNote
 from ralph.core.model.spend import add_side_calls, add_usage
 from ralph.core.text.clean import clean, redact, trim
-from ralph.errors import IllegalEvent
 
 MAX_LABEL_PATHS = 3  # paths that stand for an area
 MAX_LINES, MAX_CHARS = 200, 12_000  # of one reader's notes
@@ -44,11 +42,8 @@ def reader_note(area: Sequence[str], message: str, fault: str, secrets: Sequence
 def readers_started(loop: Loop, event: ReadersStarted) -> Loop:
     owed, build = _owed_readers(loop, event), loop.build
     if build.planning.readers_running or (event.call, event.count) != (owed.call, owed.count):
-        _illegal(loop, event, "no such calls were asked for")
-    times = (*loop.call.times, *([event.at] * event.count))
-    loop = loop.with_call(
-        number=event.call + event.count - 1, times=times[-(loop.limits.calls_per_hour or 1) :]
-    )
+        loop.refuse(event, "no such calls were asked for")
+    loop = loop.begin_calls(event.call, event.at, event.count)
     loop = loop.charge("planner", lambda spend: add_side_calls(spend, event.count))
     return replace(loop, build=build.with_planning(readers_running=True))
 
@@ -57,7 +52,7 @@ def readers_ended(loop: Loop, event: ReadersEnded) -> Loop:
     _owed_readers(loop, event)
     build = loop.build
     if not build.planning.readers_running:
-        _illegal(loop, event, "no readers were called")
+        loop.refuse(event, "no readers were called")
     for usage in event.usages:
         loop = loop.charge("planner", partial(add_usage, usage=usage))
     loop = replace(loop, build=build.with_planning(readers_running=False, reader_notes=event.notes))
@@ -65,11 +60,7 @@ def readers_ended(loop: Loop, event: ReadersEnded) -> Loop:
 
 
 def _owed_readers(loop: Loop, event: Event) -> RunReaders:
-    owed = loop.todo[0] if loop.todo else None
+    owed = loop.owed
     if not isinstance(owed, RunReaders):
-        _illegal(loop, event, "no readers were asked for")
+        loop.refuse(event, "no readers were asked for")
     return owed
-
-
-def _illegal(loop: Loop, event: Event, why: str) -> NoReturn:
-    raise IllegalEvent(f"{type(event).__name__} in phase {loop.phase}: {why}")

@@ -10,7 +10,7 @@ with that part changed; its own fields change by `replace`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,6 +27,7 @@ from ralph.core.model.spend import Limits, Spend
 from ralph.core.model.team.roles import TaskStatus, TeamState
 from ralph.core.model.team.terms import Seat
 from ralph.core.model.verdict import Checkpoint, GuardResult, Stage, Verdict
+from ralph.errors import IllegalEvent
 
 
 class WorkState(Struct, frozen=True):
@@ -189,6 +190,10 @@ class Loop(Struct, frozen=True):
         return self.order
 
     @property
+    def owed(self) -> Action | None:
+        return self.todo[0] if self.todo else None
+
+    @property
     def checkpoint(self) -> Checkpoint:
         """The version at hand, whatever gates say of it."""
         work = self.work
@@ -213,6 +218,15 @@ class Loop(Struct, frozen=True):
     @property
     def elapsed_seconds(self) -> float:
         return self.spend.seconds + self.spend.waited
+
+    def refuse(self, event: object, why: str) -> NoReturn:
+        """Its phase allows the event, and its state does not."""
+        raise IllegalEvent(f"{type(event).__name__} in phase {self.phase}: {why}")
+
+    def begin_calls(self, first: int, at: float, count: int = 1) -> Loop:
+        """Calls begin: from here on they count as spent, also for the hourly limit."""
+        times = (*self.call.times, *([at] * count))[-(self.limits.calls_per_hour or 1) :]
+        return self.with_call(number=first + count - 1, times=times)
 
     def charge(self, role: str, change: Callable[[Spend], Spend]) -> Loop:
         """What a call uses, of the loop and, in a team, of its role."""

@@ -40,7 +40,7 @@ def loop_events(
     loop = fold([e.LoopStarted(order=order, rules=e.RULES), *events])
     baseline = [e.GateEnded(iteration=0, verdict=one) for one in session.loop.proof.baseline.values()]
     loop, events = fold(baseline, loop), [*events, *baseline]
-    if not isinstance(loop.todo[:1] and loop.todo[0], RunAgent):
+    if not isinstance(loop.owed, RunAgent):
         raise UserError(
             "there is nothing to go on with outside",
             code="E-SESSION-CONTINUE",
@@ -56,7 +56,7 @@ def loop_events(
             if newest:
                 raise
             continue
-        if newest or isinstance(after.todo[:1] and after.todo[0], RunAgent):
+        if newest or isinstance(after.owed, RunAgent):
             loop, events = after, [*events, *told]
     return events
 

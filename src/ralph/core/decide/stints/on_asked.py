@@ -5,55 +5,24 @@ Like `on_event`: one function for each kind of event, and `machine.EVENTS` says 
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 import msgspec.structs
 
 from ralph.core.decide import after_judging, failover, grants, on_baseline, plan_facts
 from ralph.core.decide.stints.approval import refuse_start
+from ralph.core.model import actions as a
+from ralph.core.model import events as e
 from ralph.core.model import spend
-from ralph.core.model.actions import (
-    Action,
-    AskJudge,
-    Finish,
-    PublishItem,
-    PublishResult,
-    RestoreWorkspace,
-    RunAgent,
-    TakeSnapshot,
-)
 from ralph.core.model.agent import SealedAgent, Steer
-from ralph.core.model.events import (
-    AbortAsked,
-    Approved,
-    Event,
-    LearningsCleared,
-    LoopQueued,
-    PauseAsked,
-    PriorityAsked,
-    ResumeAsked,
-    Steered,
-    StintStarted,
-)
 from ralph.core.model.loop import Loop
 from ralph.core.model.outcome import DONE, RESUMABLE
 from ralph.core.model.rubric import reset_counts
 from ralph.core.model.verdict import Checkpoint
-from ralph.errors import IllegalEvent
 
 replace = msgspec.structs.replace
 CHOSEN = "you chose to go on from there"
 
 
-def _illegal(loop: Loop, event: Event, why: str) -> NoReturn:
-    raise IllegalEvent(f"{type(event).__name__} in phase {loop.phase}: {why}")
-
-
-def _owed(loop: Loop) -> object:
-    return loop.todo[0] if loop.todo else None
-
-
-def loop_queued(loop: Loop, event: LoopQueued) -> Loop:
+def loop_queued(loop: Loop, event: e.LoopQueued) -> Loop:
     """What is owed waits, as it stands, for a runner that has a place."""
     if loop.phase != "queued":
         loop = replace(loop.with_control(held_todo=loop.todo, held_phase=loop.phase), phase="queued", todo=())
@@ -68,11 +37,11 @@ def loop_queued(loop: Loop, event: LoopQueued) -> Loop:
     )
 
 
-def priority_asked(loop: Loop, event: PriorityAsked) -> Loop:
+def priority_asked(loop: Loop, event: e.PriorityAsked) -> Loop:
     return loop.with_host(priority=event.priority)
 
 
-def stint_started(loop: Loop, event: StintStarted) -> Loop:
+def stint_started(loop: Loop, event: e.StintStarted) -> Loop:
     """A runner has the loop. Whoever takes it up by hand also takes back a pause asked of the runner before.
 
     The worker takes a loop up because its runner died, and nobody said that the pause is over.
@@ -95,7 +64,7 @@ def _note_protection(loop: Loop, level: str) -> Loop:
     """
     loop = loop.with_work(protection=level)
     owed = (*loop.todo, *loop.control.held_todo)
-    judged = any(isinstance(one, AskJudge | PublishResult | PublishItem | Finish) for one in owed)
+    judged = any(isinstance(one, a.AskJudge | a.PublishResult | a.PublishItem | a.Finish) for one in owed)
     if judged or not loop.proof.protection:
         return loop
     return loop.with_proof(protection=min(loop.proof.protection, level))
@@ -111,50 +80,50 @@ def _unhold(loop: Loop) -> Loop:
     return replace(loop.with_control(held_todo=(), held_phase="working"), phase=phase, todo=held)
 
 
-def user_approved(loop: Loop, event: Approved) -> Loop:
+def user_approved(loop: Loop, event: e.Approved) -> Loop:
     return loop.with_control(approved={**loop.control.approved, event.point: event.commit})
 
 
-def learnings_cleared(loop: Loop, event: LearningsCleared) -> Loop:
+def learnings_cleared(loop: Loop, event: e.LearningsCleared) -> Loop:
     kept = tuple(note for note in loop.agents.learnings if note not in event.notes)
     return loop.with_agents(learnings=kept)
 
 
-def user_steered(loop: Loop, event: Steered) -> Loop:
+def user_steered(loop: Loop, event: e.Steered) -> Loop:
     return loop.with_control(
         steers=(*loop.control.steers, Steer(text=event.text, at=event.at, author=event.author))
     )
 
 
-def pause_asked(loop: Loop, event: PauseAsked) -> Loop:
-    owed = _owed(loop)
+def pause_asked(loop: Loop, event: e.PauseAsked) -> Loop:
+    owed = loop.owed
     if loop.phase == "paused" and event.by in ("person", "limit") and not loop.todo:
         # Whoever stopped it first: from here on nobody wakes it.
         return replace(
             loop.with_control(stopped_by=event.by),
             reason=loop.reason if event.by == "person" else event.reason,
         )
-    if loop.phase == "paused" or isinstance(owed, Finish):
+    if loop.phase == "paused" or isinstance(owed, a.Finish):
         return loop  # it stands still already, or is about to for good
     now = event.now or loop.control.pause_now
     reason = event.reason or "paused by the user"
     loop = loop.with_control(pause_reason=reason, pause_now=now, stopped_by=event.by)
     if loop.phase in ("waiting", "queued"):  # of a queued loop, what is held stays held
         return after_judging.pause_loop(loop)
-    if not loop.call.running and (now or isinstance(owed, RunAgent)):
+    if not loop.call.running and (now or isinstance(owed, a.RunAgent)):
         return after_judging.hold(loop)
     return loop
 
 
-def raise_live(loop: Loop, event: ResumeAsked) -> Loop:
+def raise_live(loop: Loop, event: e.ResumeAsked) -> Loop:
     """Asked of a loop that is at work or queued: more room, and a pause that was asked for is taken back."""
     if replace(event, at=0.0, took=0.0) != _only_room(event):
-        _illegal(loop, event, "only limits can be raised while it is at work")
+        loop.refuse(event, "only limits can be raised while it is at work")
     return _go_on(_with_room(loop, event))
 
 
-def _only_room(event: ResumeAsked) -> ResumeAsked:
-    return ResumeAsked(
+def _only_room(event: e.ResumeAsked) -> e.ResumeAsked:
+    return e.ResumeAsked(
         author=event.author,
         more_iterations=event.more_iterations,
         more_time=event.more_time,
@@ -163,7 +132,7 @@ def _only_room(event: ResumeAsked) -> ResumeAsked:
     )
 
 
-def _with_room(loop: Loop, event: ResumeAsked) -> Loop:
+def _with_room(loop: Loop, event: e.ResumeAsked) -> Loop:
     limits = spend.raise_limits(
         loop.limits,
         iterations=event.more_iterations,
@@ -174,23 +143,23 @@ def _with_room(loop: Loop, event: ResumeAsked) -> Loop:
     return replace(loop, limits=limits)
 
 
-def _refuse_resume(loop: Loop, event: ResumeAsked) -> None:
+def _refuse_resume(loop: Loop, event: e.ResumeAsked) -> None:
     refuse_start(loop)
     if loop.phase == "ended" and loop.outcome not in RESUMABLE:
-        _illegal(loop, event, f"{loop.outcome} is final")
+        loop.refuse(event, f"{loop.outcome} is final")
     if loop.phase == "ended" and (loop.landing.was_dropped or loop.landing.state):
-        _illegal(loop, event, "it was dropped or landed")
+        loop.refuse(event, "it was dropped or landed")
     if loop.todo:
-        _illegal(loop, event, "it is about to end")
+        loop.refuse(event, "it is about to end")
     if event.gates and loop.has_plan:
-        _illegal(loop, event, "a plan is held to the gates that it began with")
+        loop.refuse(event, "a plan is held to the gates that it began with")
     if {gate.name for gate in event.gates} & {gate.name for gate in loop.sealed.criterion.gates}:
-        _illegal(loop, event, "a gate of that name is in the order")
+        loop.refuse(event, "a gate of that name is in the order")
     if event.to is not None and (loop.has_plan or event.gates):
-        _illegal(loop, event, "a checkpoint cannot be chosen for a plan, nor together with a gate")
+        loop.refuse(event, "a checkpoint cannot be chosen for a plan, nor together with a gate")
 
 
-def resume_asked(loop: Loop, event: ResumeAsked) -> Loop:
+def resume_asked(loop: Loop, event: e.ResumeAsked) -> Loop:
     """Take a paused or an ended but resumable loop up again; raised limits come with the asking."""
     _refuse_resume(loop, event)
     held, held_phase, ended = loop.control.held_todo, loop.control.held_phase, loop.phase == "ended"
@@ -199,7 +168,7 @@ def resume_asked(loop: Loop, event: ResumeAsked) -> Loop:
     if event.agent is not None:
         loop, held = _with_agent(loop, event.agent), _by_first_agent(held)
     loop = grants.grant(plan_facts.tick_human_items(loop, event.done), event)
-    if "reviewer" in event.allow and held and isinstance(held[0], AskJudge):
+    if "reviewer" in event.allow and held and isinstance(held[0], a.AskJudge):
         held = ()  # who was to be asked is overruled: the tree is judged again without
     if event.gates:
         loop = on_baseline.join_gates(loop, event.gates)
@@ -208,7 +177,7 @@ def resume_asked(loop: Loop, event: ResumeAsked) -> Loop:
     if ended:
         loop = _forget_counts(loop)
     if event.to is not None and loop.progress.best is not None:
-        unmade = loop.rules > 6 and held and isinstance(held[0], RunAgent)  # its call was never begun
+        unmade = loop.rules > 6 and held and isinstance(held[0], a.RunAgent)  # its call was never begun
         return _go_back(replace(loop, iteration=loop.iteration - 1) if unmade else loop, event.to)
     if event.gates and not (ended and loop.progress.best is None):
         return on_baseline.take_missing_baseline(loop, held, held_phase)
@@ -239,8 +208,8 @@ def _with_agent(loop: Loop, agent: SealedAgent) -> Loop:
     return replace(loop, order=replace(loop.sealed, agent=agent, spares=()))
 
 
-def _by_first_agent(held: tuple[Action, ...]) -> tuple[Action, ...]:
-    return tuple(replace(one, agent=0) if isinstance(one, RunAgent) else one for one in held)
+def _by_first_agent(held: tuple[a.Action, ...]) -> tuple[a.Action, ...]:
+    return tuple(replace(one, agent=0) if isinstance(one, a.RunAgent) else one for one in held)
 
 
 def _go_back(loop: Loop, to: Checkpoint) -> Loop:
@@ -249,18 +218,18 @@ def _go_back(loop: Loop, to: Checkpoint) -> Loop:
     if ending is not None:
         return after_judging.finish(replace(loop, phase="working"), ending)
     # What is left behind has its checkpoint already, under a ref of its own.
-    back = RestoreWorkspace(to=to, rejected=None, why=CHOSEN)
+    back = a.RestoreWorkspace(to=to, rejected=None, why=CHOSEN)
     return replace(loop.with_progress(best=to, counted=0), phase="working", todo=(back,))
 
 
-def abort_asked(loop: Loop, event: AbortAsked) -> Loop:
+def abort_asked(loop: Loop, event: e.AbortAsked) -> Loop:
     if loop.phase == "queued":
         loop = _unhold(loop)
-    owed = _owed(loop)
-    if isinstance(owed, Finish) and owed.outcome in DONE:
+    owed = loop.owed
+    if isinstance(owed, a.Finish) and owed.outcome in DONE:
         return loop  # too late: the result is there
     reason = event.reason or "aborted by the user"
     loop = loop.with_control(abort_reason=reason)
-    if loop.call.running or isinstance(owed, TakeSnapshot):
+    if loop.call.running or isinstance(owed, a.TakeSnapshot):
         return loop  # the shell stops the call; its tree is kept as a checkpoint first
-    return after_judging.finish(loop, Finish("aborted", reason))
+    return after_judging.finish(loop, a.Finish("aborted", reason))

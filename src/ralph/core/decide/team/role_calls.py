@@ -9,8 +9,6 @@ each item, on the tree of what is verified.
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from msgspec.structs import replace
 
 from ralph.core.decide import after_judging, failover
@@ -23,7 +21,6 @@ from ralph.core.model.loop import Loop
 from ralph.core.model.spend import add_side_calls, add_usage
 from ralph.core.model.team.roles import MAX_TRIES, SealedTests, TeamState
 from ralph.core.model.verdict import Checkpoint, Verdict
-from ralph.errors import IllegalEvent
 
 SUBJECTS = {"planner": "Plan the task", "tester": "Write tests for"}
 NO_TESTS = "it left no new test file"
@@ -33,9 +30,8 @@ GREEN = "its tests pass without the change, so they show nothing"
 def role_started(loop: Loop, event: RoleStarted) -> Loop:
     owed = _owed_role(loop, event)
     if loop.team.open or (event.role, event.call, event.tree) != (owed.role, owed.call, owed.tree):
-        _illegal(loop, event, "no such call was asked for")
-    times = (*loop.call.times, event.at)[-(loop.limits.calls_per_hour or 1) :]
-    loop = loop.with_call(number=event.call, times=times).charge(event.role, add_side_calls)
+        loop.refuse(event, "no such call was asked for")
+    loop = loop.begin_calls(event.call, event.at).charge(event.role, add_side_calls)
     return loop.with_task(_subject(loop, event.role), event.role).with_team(
         open=event.role, prompt=event.prompt
     )
@@ -44,7 +40,7 @@ def role_started(loop: Loop, event: RoleStarted) -> Loop:
 def role_ended(loop: Loop, event: RoleEnded) -> Loop:
     owed = _owed_role(loop, event)
     if not loop.team.open or (event.role, event.call) != (owed.role, owed.call):
-        _illegal(loop, event, "no such call is open")
+        loop.refuse(event, "no such call is open")
     loop = loop.charge(event.role, lambda spend: add_usage(spend, event.usage)).with_team(open="")
     if event.fault is not None:
         return _after_fault(loop, event.role, event.fault)
@@ -172,11 +168,7 @@ def _gate_hidden(loop: Loop, name: str) -> bool:
 
 
 def _owed_role(loop: Loop, event: Event) -> RunRole:
-    owed = loop.todo[0] if loop.todo else None
+    owed = loop.owed
     if not isinstance(owed, RunRole):
-        _illegal(loop, event, "no role was asked for")
+        loop.refuse(event, "no role was asked for")
     return owed
-
-
-def _illegal(loop: Loop, event: Event, why: str) -> NoReturn:
-    raise IllegalEvent(f"{type(event).__name__} in phase {loop.phase}: {why}")
