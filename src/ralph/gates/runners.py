@@ -157,10 +157,10 @@ def _arguments_at(runner: ToolRunner, argv: tuple[str, ...], at: int) -> int:
     """Where the runner's own arguments begin; 0 when its verb is not there."""
     row = runner.row
     if row.flag:
-        while at < len(argv) and argv[at] != row.flag:
+        while at < len(argv) and argv[at] != row.flag.word:
             if not argv[at].startswith("-") or argv[at] == "--":
                 return 0  # a script: what follows are its own arguments
-            at += 2 if argv[at] in row.valued_before else 1
+            at += 2 if argv[at] in row.flag.valued_before else 1
         return at + 1 if at < len(argv) else 0
     at += at < len(argv) and re.fullmatch(row.may_begin, argv[at]) is not None
     if row.verbs:

@@ -72,6 +72,11 @@ class Verb(Struct, frozen=True, array_like=True):
     needs: str = ""  # one of these must be there too, else it writes instead of checking
 
 
+class NeededFlag(_Row, frozen=True):
+    word: str
+    valued_before: frozenset[str] = frozenset()  # options before it that take a value
+
+
 class FindingLines(_Row, frozen=True):
     """Patterns for a checker that prints one finding a line, each for a line of its output."""
 
@@ -94,8 +99,7 @@ class RunnerRow(_Row, frozen=True):
     module: bool = False  # `python -m NAME` only
     verbs: tuple[str, ...] = ()  # the first argument must be one of these
     may_begin: str = ""  # pattern of what may stand before its arguments
-    flag: str = ""  # must stand among the options before the first word
-    valued_before: frozenset[str] = frozenset()  # ... of which these take a value
+    flag: NeededFlag | None = None  # must stand among the options before the first word
     words: str = ""  # pattern of what must be among the arguments
     unless: frozenset[str] = frozenset()  # options and words that make it something else
     unless_set: tuple[str, ...] = ()  # options that do, unless they are set to false
