@@ -504,10 +504,8 @@ def every_command():
 
 
 def test_table_of_commands_tells_the_truth():
-    """Every command in the help exists, says the same of itself, and shows an example."""
+    """Every command in the help exists, and shows an example."""
     for path, command in every_command():
-        if len(path) == 1:
-            assert command.get_short_help_str(200) == commands()[path[0]], path
         if not isinstance(command, click.Group):
             assert "Example" in (command.help or ""), path
 

@@ -72,10 +72,6 @@ def as_data(proposal: Proposal, approval: str = "") -> dict[str, Any]:
     return {"v": 1, "task_class": proposal.task_class, "approval": approval, "proposed_completion": body}
 
 
-def on_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stderr.isatty()
-
-
 def print_lines(rows: list[str]) -> None:
     for row in rows:
         print(row, file=sys.stderr)

@@ -71,18 +71,7 @@ def drive_hosted(name: str, env: Mapping[str, str], *, resume: bool) -> int:
     room = prepare_resume(ResumeRequest(loop=name), env)
     first = (ResumeAsked(author="worker"),) if resume else ()
     try:
-        return drive_and_show(
-            name,
-            env,
-            mode="none",
-            as_json=False,
-            min_free=room.min_free,
-            most=room.max_loops,
-            machine=room.max_loops_machine,
-            first=first,
-            may_ask=False,
-            hosted=True,
-        )
+        return drive_and_show(name, env, room, mode="none", first=first, may_ask=False, hosted=True)
     except Busy as busy:
         print(f"{name}: {busy.what}")
         return busy.exit_code

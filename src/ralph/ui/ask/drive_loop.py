@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Protocol
 
 from ralph.app.drive import Activity, DriveRequest, SignalCount, Stint, drive
 from ralph.app.place import log_path, loop_number, recorded_rows
@@ -17,6 +17,8 @@ from ralph.app.settings import terminal_notices
 from ralph.core.model.events import AnyEvent, ResumeAsked, Steered
 from ralph.core.model.loop import Loop
 from ralph.core.views.plan_view import plan_line
+from ralph.ui.ask.detach import Room
+from ralph.ui.cli.streams import on_terminal
 from ralph.ui.display import Display, make_watcher
 from ralph.ui.display.plain import Plain
 
@@ -58,21 +60,31 @@ class Both:
             display.finish(loop)
 
 
+class DriveRoom(Room, Protocol):
+    """What whoever started or took up a loop knows; a starter also holds its first stint."""
+
+    @property
+    def min_free(self) -> int: ...
+
+
 def drive_and_show(
     name: str,
     env: Mapping[str, str],
+    room: DriveRoom,
     *,
     mode: str,
-    as_json: bool,
-    min_free: int,
-    most: int | None,
-    machine: int | None = None,
-    stint: Stint | None = None,
+    as_json: bool = False,
     first: tuple[AnyEvent, ...] = (),
     may_ask: bool = True,
     hosted: bool = False,
+    min_free: int | None = None,
+    alone: bool = False,
 ) -> int:
-    """Drive until the loop stops; a blocked one asks on a terminal and goes on with the answer."""
+    """Drive until the loop stops; a blocked one asks on a terminal and goes on with the answer.
+
+    `alone`: loops of other repositories do not keep it waiting.
+    """
+    stint: Stint | None = getattr(room, "stint", None)
     signals, number = SignalCount(detached=hosted), loop_number(name, env, os.getcwd())
     if as_json and stint is not None:
         _show_begun(env, name)
@@ -94,9 +106,9 @@ def drive_and_show(
             watcher.keyboard = _keyboard(stack, name, env, screen)
             request = DriveRequest(
                 name=name,
-                min_free=min_free,
-                max_loops=most,
-                max_loops_machine=machine,
+                min_free=room.min_free if min_free is None else min_free,
+                max_loops=room.max_loops,
+                max_loops_machine=None if alone else room.max_loops_machine,
                 first=first,
                 hosted=hosted,
             )
@@ -131,7 +143,7 @@ def _show_begun(env: Mapping[str, str], name: str) -> None:
 
 def _answer(loop: Loop) -> tuple[AnyEvent, ...]:
     """The human's word to a blocked loop, if there is a human at a terminal; () leaves it blocked."""
-    if loop.outcome != "blocked" or not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if loop.outcome != "blocked" or not on_terminal():
         return ()
     line = plan_line(loop)
     boxes = line.human if line is not None else ()

@@ -7,7 +7,6 @@ never offered.
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -56,11 +55,6 @@ WHERE = {
     "control": "control of a loop",
     "none": "none: nothing to start",
 }
-
-
-def may_ask() -> bool:
-    """Somebody sits there and can answer."""
-    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def loop_argv(found: Route, typed: Sequence[str] = ()) -> list[str]:
@@ -116,9 +110,9 @@ def control_argv(found: Route, typed: Sequence[str] = ()) -> list[str]:
 
     `typed` flags go with it, so that each is used, or refused by the command; a yes was for this sentence.
     """
-    from ralph.ui.cli.tree import commands
+    from ralph.ui.cli.tree import command_names
 
-    words = next(words for words in CONTROLS[found.verb] if words[0] in commands())
+    words = next(words for words in CONTROLS[found.verb] if words[0] in command_names())
     name = [found.loop_id] if found.loop_id else []
     more = [str(found.count or USUAL_PARALLEL)] if found.verb == "parallel" else [*found.paths]
     if found.task is None:  # else they are the new loop's

@@ -16,6 +16,7 @@ from ralph.app.sentence import task_limits
 from ralph.app.words.format import safe
 from ralph.errors import NeedsHuman, UserError
 from ralph.ui.ask.loop_flags import LoopFlags
+from ralph.ui.cli.streams import on_terminal
 
 # What is looked for when specs say what to build and nobody says what checks it.
 _ANY_CHECK = "make the tests pass"
@@ -70,12 +71,9 @@ def start_named(flags: LoopFlags, ask: Any = None, *, settled: bool = False) -> 
     code = drive_and_show(
         started.name,
         env,
+        started,
         mode=flags.display or prepared.settings.people.display,
         as_json=flags.as_json,
-        min_free=started.min_free,
-        most=started.max_loops,
-        machine=started.max_loops_machine,
-        stint=started.stint,
         first=first,
         may_ask=not flags.yes,
     )
@@ -89,7 +87,7 @@ def approve_start(prepared: Any, started: Any, env: dict[str, str], *, may_ask: 
     from ralph.app.people.approve import leave_unapproved
     from ralph.core.model.events import Approved
 
-    if may_ask and sys.stdin.isatty() and sys.stderr.isatty():
+    if may_ask and on_terminal():
         from ralph.ui.ask.dry_run import show_order
 
         show_order(prepared, as_json=False)
@@ -133,7 +131,7 @@ def prepare_order(flags: LoopFlags, env: dict[str, str], ask: Any = None) -> Any
     try:
         return prepare_start(add_check(request, env, consent, dry=flags.dry_run), env, token=token)
     except NeedsHuman as asks:
-        if asks.code != "E-APPROVAL" or flags.yes or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        if asks.code != "E-APPROVAL" or flags.yes or not on_terminal():
             raise
         print_note(f"{asks.what}:\n{asks.why}")
         if not click.confirm("approve exactly this, once and for all?", default=False, err=True):
@@ -173,7 +171,6 @@ def _agent_words(flags: LoopFlags) -> dict[str, str]:
 def consent_to_infer(*, yes: bool, auto: bool, never: bool) -> Any:
     """What may be inferred without a question, and whether somebody can be asked; None: nothing."""
     from ralph.app.criterion.adopt import Consent
-    from ralph.ui.ask.criterion import on_terminal
 
     return None if never else Consent(yes=yes, auto=auto, ask=on_terminal() and not yes)
 
@@ -206,7 +203,7 @@ def print_note(text: str) -> None:
 
 def with_limits(flags: LoopFlags, limits_set: Callable[[], dict[str, float]]) -> LoopFlags:
     """The flags with what task and criterion say about money, time and tries, said on stderr."""
-    alone = flags.yes or not (sys.stdin.isatty() and sys.stderr.isatty())
+    alone = flags.yes or not on_terminal()
     until, settings = task_limits.with_limits(
         flags.task, flags.until, flags.settings, limits_set, tell=_print_note, ask=None if alone else _prompt
     )

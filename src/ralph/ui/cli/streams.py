@@ -57,6 +57,11 @@ def fold_to_window(command: str) -> None:
             setattr(sys, name, _Screen(stream.buffer, stream.encoding, stream.errors, line_buffering=True))
 
 
+def on_terminal() -> bool:
+    """Somebody sits there and can answer."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
 def width_of(stream: IO[str]) -> int:
     """Columns of a terminal; 0 when the stream is none."""
     try:

@@ -1,7 +1,7 @@
 """The command tree, lazily: a command's module is imported when it is used, and for nothing else.
 
-Every module in a folder of `commands` is one. The table gives the order of the help and its lines, so that
-`ralph --help` imports no command; a test keeps them equal to what each command says of itself.
+Every module in a folder of `commands` is one. Each says its own line of help: `ralph --help`, which imports none
+of them, has only their names.
 """
 
 from __future__ import annotations
@@ -23,55 +23,13 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }
 ALIASES = {"drop": "discard"}  # words of before
 # Order of `ralph help commands` and of the docs: starting, watching, deciding, setting up.
-_HELP: dict[str, str] = {
-    "loop": "Work on a task until it is verified done.",
-    "build": "Build what the specs describe, item by item.",
-    "plan": "Plan from the specs without changing any code.",
-    "backlog": "Keep and work through a backlog of items.",
-    "prd": "Create and list PRDs, and find their stories.",
-    "classify": "Estimate a task by its words, and propose commands.",
-    "route": "Explain how a sentence would be interpreted.",
-    "status": "Show loops and their state.",
-    "logs": "Show what happened in a loop.",
-    "report": "Show the report of a loop.",
-    "prompt": "Show the prompts sent to an agent.",
-    "memory": "Show what loops of this repository learned.",
-    "learnings": "Show a loop's learnings, or add them to AGENTS.md.",
-    "diff": "Show what a loop changed.",
-    "merge": "Merge a verified result into your branch.",
-    "undo": "Undo a merge.",
-    "discard": "Discard a loop and its result.",
-    "resume": "Continue a loop that stopped.",
-    "steer": "Leave a note for the next iteration.",
-    "pause": "Pause a loop after its current iteration.",
-    "abort": "End loops for good.",
-    "answer": "Answer a blocked loop and continue it.",
-    "attach": "Watch a running loop from any terminal.",
-    "analytics": "Show what iterations achieved and cost.",
-    "checkpoints": "List, compare, restore or branch checkpoints.",
-    "export": "Write a loop's record as files.",
-    "worker": "Keep background loops going.",
-    "mcp": "Serve loops to an MCP client.",
-    "hook": "Answer a hook of an agent's host.",
-    "skills": "Install Ralph's /ralph and hooks into an agent.",
-    "session": "Let Ralph judge the agent session you work in.",
-    "gates": "List checks, or run them on your work tree.",
-    "infer": "Find checks that would prove a task.",
-    "specs": "Create, check or refine specs.",
-    "init": "Find this project's checks and write ralph.toml.",
-    "config": "Show and change settings.",
-    "approve": "Approve commands of a repository, or a loop that waits.",
-    "agents": "List and test agents.",
-    "doctor": "Check this machine and what the sandbox blocks.",
-    "demo": "Watch Ralph work on a sample project.",
-    "clean": "Remove old workspaces and leftovers.",
-    "completions": "Print a shell completion script.",
-    "version": "Show the version.",
-    "help": "Explain a command, a topic or an error code.",
-    "verify": "Check a proof and rerun its checks.",
-    "bundle": "Export the proof of a verified loop.",
-    "keys": "Manage signing keys and whom to trust.",
-}
+_ORDER = (
+    "loop", "build", "plan", "backlog", "prd", "classify", "route", "status", "logs", "report",
+    "prompt", "memory", "learnings", "diff", "merge", "undo", "discard", "resume", "steer", "pause",
+    "abort", "answer", "attach", "analytics", "checkpoints", "export", "worker", "mcp", "hook",
+    "skills", "session", "gates", "infer", "specs", "init", "config", "approve", "agents", "doctor",
+    "demo", "clean", "completions", "version", "help", "verify", "bundle", "keys",
+)  # fmt: skip
 
 
 @cache
@@ -96,10 +54,15 @@ def load_command(name: str) -> click.Command:
     return found
 
 
+def command_names() -> list[str]:
+    """Every command, those that no table names at the end."""
+    known = _modules()
+    return [name for name in dict.fromkeys((*_ORDER, *known)) if name in known]
+
+
 def commands() -> dict[str, str]:
-    """Every command with its line of help; one that the table does not know says it itself."""
-    others = [name for name in _modules() if name not in _HELP]
-    return _HELP | {name: load_command(name).get_short_help_str(200) for name in others}
+    """Every command with its line of help, which it says itself: all of them are imported."""
+    return {name: load_command(name).get_short_help_str(200) for name in command_names()}
 
 
 def command_groups() -> dict[str, list[str]]:
@@ -107,16 +70,14 @@ def command_groups() -> dict[str, list[str]]:
     known = _modules()
     groups = {group: [name for name in names if name in known] for group, names in GROUPS.items()}
     named = {name for names in groups.values() for name in names}
-    return groups | {
-        "More": [name for name in dict.fromkeys((*_HELP, *known)) if name in known and name not in named]
-    }
+    return groups | {"More": [name for name in command_names() if name not in named]}
 
 
 class LazyGroup(click.Group):
     """A group whose commands are modules of `ralph.ui.cli.commands`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return [*_HELP, *(name for name in _modules() if name not in _HELP)]
+        return command_names()
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         cmd_name = ALIASES.get(cmd_name, cmd_name)

@@ -3,14 +3,16 @@ docs/json.md."""
 
 from __future__ import annotations
 
-from typing import IO, Self
+from typing import IO, TYPE_CHECKING, Self
 
 from ralph.app.views.event_json import event_line
 from ralph.app.words.format import safe
 from ralph.core.model.events import AnyEvent
 from ralph.core.model.loop import Loop
-from ralph.ui.display import Doing
 from ralph.ui.display.none import write
+
+if TYPE_CHECKING:
+    from ralph.app.drive import Activity
 
 
 class JsonLines:
@@ -32,7 +34,7 @@ class JsonLines:
     def hear(self, facts: tuple[object, ...]) -> None:
         pass
 
-    def tick(self, loop: Loop, activity: Doing) -> None:
+    def tick(self, loop: Loop, activity: Activity) -> None:
         pass
 
     def note(self, text: str) -> None:

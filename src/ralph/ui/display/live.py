@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from rich.console import Console, RenderableType
 from rich.live import Live as Region
@@ -22,10 +22,12 @@ from ralph.clock import Clock, SystemClock
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.ui.cli.streams import width_of
-from ralph.ui.display import Doing
 from ralph.ui.display.none import Silent, write
 from ralph.ui.display.panel import View, panel
 from ralph.ui.display.stint_words import fact_words, header
+
+if TYPE_CHECKING:
+    from ralph.app.drive import Activity
 
 MAX_FACTS = 12
 PUSH_TITLE, POP_TITLE, SET_TITLE = "\x1b[22;2t", "\x1b[23;2t", "\x1b]2;ralph {}\a"
@@ -67,7 +69,7 @@ class Live(Silent):
         self._clock = clock or SystemClock()
         self._region: Region | None = None
         self._loop: Loop | None = None
-        self._activity: Doing | None = None
+        self._activity: Activity | None = None
         self._call: StoryCall | None = None
         self._drawn: tuple[int, RenderableType] = (0, "")
         self._held: list[Text] = []  # what came while the terminal was away
@@ -121,7 +123,7 @@ class Live(Silent):
     def hear(self, facts: tuple[object, ...]) -> None:
         self._facts.extend(filter(None, map(fact_words, facts)))
 
-    def tick(self, loop: Loop, activity: Doing) -> None:
+    def tick(self, loop: Loop, activity: Activity) -> None:
         self._loop, self._activity = loop, activity
         self._draw()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import IO, Self
+from typing import IO, TYPE_CHECKING, Self
 
 from ralph.app.words.change import measure
 from ralph.app.words.ending import ending
@@ -11,7 +11,9 @@ from ralph.app.words.format import safe, use_colour
 from ralph.core.model.events import AnyEvent
 from ralph.core.model.loop import Loop
 from ralph.ui.cli.streams import silence, width_of
-from ralph.ui.display import Doing
+
+if TYPE_CHECKING:
+    from ralph.app.drive import Activity
 
 
 class Silent:
@@ -39,7 +41,7 @@ class Silent:
     def hear(self, facts: tuple[object, ...]) -> None:
         pass
 
-    def tick(self, loop: Loop, activity: Doing) -> None:
+    def tick(self, loop: Loop, activity: Activity) -> None:
         pass
 
     def note(self, text: str) -> None:

@@ -7,6 +7,7 @@ fit is left out from the end.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from rich.console import Group, RenderableType
@@ -31,8 +32,10 @@ from ralph.core.model.gate import Gate
 from ralph.core.model.loop import Loop
 from ralph.core.model.verdict import Verdict
 from ralph.core.views.plan_view import plan_line
-from ralph.ui.display import Doing
 from ralph.ui.display.stint_words import QUIET_SECONDS, alert_words, doing_words, purpose_words
+
+if TYPE_CHECKING:
+    from ralph.app.drive import Activity
 
 WIDE = 120  # columns from which what the agent does stands beside the rest
 CELLS = 10
@@ -52,7 +55,7 @@ class View(Struct, frozen=True):
     """What is drawn, and how much room there is for it."""
 
     loop: Loop
-    activity: Doing | None
+    activity: Activity | None
     facts: Sequence[str]
     reds: Mapping[str, int]  # by gate: how many were red before this iteration
     seconds: float  # of the loop, until now

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from ralph.app.words.format import safe, stamp
 from ralph.app.words.lines import event_words
@@ -11,9 +11,11 @@ from ralph.app.words.story import StoryCall, call_line, is_settled, update_call
 from ralph.core.decide.machine import EVENTS
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
-from ralph.ui.display import Doing
 from ralph.ui.display.none import Silent
 from ralph.ui.display.stint_words import alert_words, doing_words, header
+
+if TYPE_CHECKING:
+    from ralph.app.drive import Activity
 
 HEARTBEAT_SECONDS = 60.0  # seconds of nothing to say before saying that it still goes on
 MAX_SENTENCES = 5
@@ -43,7 +45,7 @@ class Plain(Silent):
         if loop.phase == "waiting" and not isinstance(event, e.WaitOver):
             self.tell(f"{stamp(event.at)}  {'waiting':<11}  {safe(loop.control.wait_reason)}")
 
-    def tick(self, loop: Loop, activity: Doing) -> None:
+    def tick(self, loop: Loop, activity: Activity) -> None:
         if activity.seconds - self._beat < HEARTBEAT_SECONDS:
             return
         self._beat = activity.seconds

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from ralph.agents import Claimed, Denied, FaultSeen, LimitHit, Raw, Said, ToolUsed
 from ralph.app.words.format import DOT, clock, cost_words, cut_words, plural, plus_minus, safe, short_name
@@ -13,7 +14,9 @@ from ralph.core.model.order import Order
 from ralph.core.proof.grade import BOXED
 from ralph.core.views.plan_view import plan_line
 from ralph.core.views.plan_view import words as words_of_plan
-from ralph.ui.display import Doing
+
+if TYPE_CHECKING:
+    from ralph.app.drive import Activity
 
 QUIET_SECONDS = 60.0  # without output before it is worth a colour
 _MAX_CHARS = 400
@@ -169,7 +172,7 @@ def purpose_words(loop: Loop) -> str:
     return {"planning": "planning", "closing": "closing call"}.get(build.mode, "")
 
 
-def doing_words(loop: Loop, activity: Doing) -> str:
+def doing_words(loop: Loop, activity: Activity) -> str:
     """Such as: agent working 1:48 (last output 2s ago); checking tests 0:12; final proof 0:05: …"""
     if activity.what == "wait":
         left = (
@@ -188,7 +191,7 @@ def doing_words(loop: Loop, activity: Doing) -> str:
     return f"{doing.get(activity.what, activity.what)} {clock(activity.seconds)}"
 
 
-def _checking_words(activity: Doing, proof: str) -> str:
+def _checking_words(activity: Activity, proof: str) -> str:
     names = ", ".join(safe(name, 30) for name in activity.names)
     parts = [words for stage in activity.stages for key, words in _STAGES.items() if stage.startswith(key)]
     if not parts:

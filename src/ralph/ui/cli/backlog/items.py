@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections import Counter
 from typing import Any
 
@@ -11,6 +10,7 @@ import click
 
 from ralph.ui.cli.backlog.group import HARNESS, JSON, REASON, backlog, desk_of, print_json, print_notes
 from ralph.ui.cli.option_groups import Number, with_options
+from ralph.ui.cli.streams import on_terminal
 
 
 @backlog.command("list", short_help="List items.")
@@ -295,9 +295,8 @@ def init(yes: bool, harness_dir: str) -> int:
     for one in proposed.items:
         print(f"  {one['id']}  {safe(one['title'], 80)}  (from {safe(one['notes'], 120)})")
     if proposed.items:
-        asks = sys.stdin.isatty() and sys.stderr.isatty()
         if not yes and not (
-            asks and click.confirm(f"add {len(proposed.items)} items?", default=False, err=True)
+            on_terminal() and click.confirm(f"add {len(proposed.items)} items?", default=False, err=True)
         ):
             print("nothing was written; add them with  ralph backlog init --yes")
             return 3

@@ -14,6 +14,7 @@ from ralph.errors import Busy, RalphError
 from ralph.ui.cli.backlog.group import HARNESS, backlog, desk_of
 from ralph.ui.cli.loop_options import pick_options, setting_options, typed_settings
 from ralph.ui.cli.option_groups import Number
+from ralph.ui.cli.streams import on_terminal
 
 
 @backlog.command("run", short_help="Work through the backlog.")
@@ -107,7 +108,7 @@ def _approve(desk: Any, *, yes: bool) -> None:
     try:
         require_approval(desk, opened.found, config=False)
     except NeedsHuman as asks:
-        if yes or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        if yes or not on_terminal():
             raise
         print(f"{asks.what}:\n{asks.why}", file=sys.stderr)
         if not click.confirm("approve exactly these commands?", default=False, err=True):
@@ -172,13 +173,11 @@ class _Hands:
         drive_and_show(
             started.name,
             self._desk.env,
+            started,
             mode=self._display or prepared.settings.people.display,
-            as_json=False,
-            min_free=started.min_free,
-            most=started.max_loops,
-            stint=started.stint,
             first=first,
             may_ask=False,
+            alone=True,
         )
 
     def resume(self, names: list[str]) -> None:

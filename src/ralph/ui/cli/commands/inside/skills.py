@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from typing import Any
 
 import click
 
 from ralph.core.session.hosts import HOST_FACTS
 from ralph.ui.cli.option_groups import with_options
+from ralph.ui.cli.streams import on_terminal
 
 
 @click.group(short_help="Install Ralph's /ralph and hooks into an agent.")
@@ -114,7 +114,7 @@ def _ask_to_apply(question: str, changes: list[Any], *, yes: bool, dry_run: bool
         return False
     if yes:
         return True
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not on_terminal():
         raise NeedsHuman(
             "these files are yours, and nobody agreed to change them",
             code="E-SKILLS-ASK",

@@ -86,15 +86,15 @@ def _loop(folder: str, script: str, pace: float, display: str, *, as_json: bool)
 
     env = _env()
     made = _start_loop(folder, script, pace)
-    most, stint = made.max_loops, made.stint
     code = drive_and_show(
-        made.name, env, mode=display, as_json=as_json, min_free=0, most=most, stint=stint, may_ask=False
+        made.name, env, made, mode=display, as_json=as_json, may_ask=False, min_free=0, alone=True
     )
     return 0 if code == (1 if script == "liar" else 0) else code or 1
 
 
 def _crash(folder: str, script: str, pace: float, display: str, *, as_json: bool) -> int:
     """The loop in a child process that is killed without warning; then the same loop, resumed here."""
+    from ralph.app.resume import ResumeRequest, prepare_resume
     from ralph.ui.ask.drive_loop import drive_and_show
 
     env = _env()
@@ -118,8 +118,10 @@ def _crash(folder: str, script: str, pace: float, display: str, *, as_json: bool
         "\nkilled the runner with SIGKILL while the agent was at work; resuming the same loop\n",
         file=sys.stderr,
     )
-    most = made.max_loops
-    return drive_and_show(name, env, mode=display, as_json=as_json, min_free=0, most=most, may_ask=False)
+    room = prepare_resume(ResumeRequest(loop=name), env)
+    return drive_and_show(
+        name, env, room, mode=display, as_json=as_json, may_ask=False, min_free=0, alone=True
+    )
 
 
 def _wait_for_call(env: dict[str, str], name: str, call: int, child: subprocess.Popen[bytes]) -> None:

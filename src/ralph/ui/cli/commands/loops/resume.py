@@ -102,11 +102,9 @@ def command(**given: Any) -> int:
     return drive_and_show(
         name,
         env,
+        prepared,
         mode=given["display"],
         as_json=given["as_json"],
-        min_free=prepared.min_free,
-        most=prepared.max_loops,
-        machine=prepared.max_loops_machine,
         first=prepared.first,
         may_ask=not given["yes"],
     )

@@ -28,6 +28,7 @@ from ralph.core.sentence.intent import (
 from ralph.core.sentence.route import route
 from ralph.errors import NothingToDo, UserError
 from ralph.ui.ask import route_screens
+from ralph.ui.cli.streams import on_terminal
 
 if TYPE_CHECKING:
     from ralph.ui.ask.loop_flags import LoopFlags
@@ -54,7 +55,7 @@ def command(text: str, host: str | None, as_json: bool) -> int:
       ralph route 'keep fixing until `npm test` passes' --host claude
     """
     found = _find_route(text, host)
-    if route_screens.may_ask() and not as_json:
+    if on_terminal() and not as_json:
         found = _ask_questions(found, infer=True)
     _show(found, as_json=as_json)
     return 0 if found.route == "none" or _is_settled(found) else 2
@@ -125,7 +126,7 @@ def _bare(text: str, host: str | None, **given: Any) -> int:
         raise _refusal(found, text)
     infer = not given["no_infer"]
     found = route_screens.offer_commands(add_check(found, os.environ, os.getcwd(), infer=infer))
-    asking = route_screens.may_ask() and not given["yes"] and not given["as_json"]
+    asking = on_terminal() and not given["yes"] and not given["as_json"]
     if asking:
         found = _ask_questions(found, infer=infer)
     if found.route == "goal":

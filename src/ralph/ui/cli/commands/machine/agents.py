@@ -97,12 +97,12 @@ def test(name: str, model: str | None, display: str, as_json: bool) -> int:
             code = drive_and_show(
                 started.name,
                 env,
+                started,
                 mode=display,
                 as_json=as_json,
-                min_free=0,
-                most=started.max_loops,
-                stint=started.stint,
                 may_ask=False,
+                min_free=0,
+                alone=True,
             )
         loop = read_loop(started.name, env).loop
     if not as_json:

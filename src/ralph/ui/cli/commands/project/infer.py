@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from ralph.ui.cli.streams import on_terminal
+
 CLASSES = {"code": "implement-feature", "test": "test-pass", "docs": "docs", "refactor": "regression"}
 
 
@@ -52,7 +54,7 @@ def command(task: str, as_json: bool, as_yaml: bool, yes: bool, no_try: bool, **
     from ralph.ui.ask import criterion
 
     quiet = as_json or as_yaml
-    answers = criterion.interview() if given["interactive"] and criterion.on_terminal() else {}
+    answers = criterion.interview() if given["interactive"] and on_terminal() else {}
     until = given["until"] or answers.get("outcome", "")
     if answers.get("command"):
         until = f"`{answers['command']}` passes"
@@ -64,7 +66,7 @@ def command(task: str, as_json: bool, as_yaml: bool, yes: bool, no_try: bool, **
         base=given["base"],
         execute=not no_try,
     )
-    consent = Consent(yes=yes, ask=not quiet and not no_try and criterion.on_terminal())
+    consent = Consent(yes=yes, ask=not quiet and not no_try and on_terminal())
     found = infer(request, dict(os.environ), consent, criterion.Terminal())
     made, approval = found.proposal, found.approval
     if quiet:

@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from ralph.ui.cli.streams import on_terminal
+
 LEVELS = ("minimal", "default", "full", "security")
 
 
@@ -52,7 +54,6 @@ def command(level: str, ci: str | None, no_try: bool, dry_run: bool, as_json: bo
     from ralph.app.criterion import init
     from ralph.errors import UserError
     from ralph.ui.ask import init_screens
-    from ralph.ui.ask.criterion import on_terminal
 
     env, cwd = dict(os.environ), os.getcwd()
     plan = init.plan_init(cwd, env, level)  # type: ignore[arg-type]

@@ -13,6 +13,7 @@ import click
 from ralph.app.words.format import plural, safe, table
 from ralph.errors import RalphError
 from ralph.ui.cli.loop_options import pick_options, pick_settings, typed_settings
+from ralph.ui.cli.streams import on_terminal
 
 if TYPE_CHECKING:
     from ralph.app.specs import RefinedSpec, Refining, Spend
@@ -109,7 +110,6 @@ def refine(**given: Any) -> int:
     """
     from ralph.app.specs import TASK, prepare_refine
     from ralph.app.start import StartRequest
-    from ralph.ui.ask.criterion import on_terminal
 
     env, as_json = dict(os.environ), given["as_json"]
     request = StartRequest(

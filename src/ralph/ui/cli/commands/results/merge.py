@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ralph.ui.cli.streams import on_terminal
+
 if TYPE_CHECKING:
     from ralph.core.model.loop import Loop
 
@@ -71,8 +73,7 @@ def _ask_to_land(loop: Loop, checkpoint: int | None, env: dict[str, str]) -> Non
     from ralph.app.people.approve import approve_loop
     from ralph.core.decide.stints.approval import pending
 
-    on_terminal = sys.stdin.isatty() and sys.stderr.isatty()
-    if checkpoint is not None or pending(loop) != "land" or not on_terminal:
+    if checkpoint is not None or pending(loop) != "land" or not on_terminal():
         return
     print(f"{loop.outcome}: {loop.landing.result[:12]} on {loop.landing.branch}", file=sys.stderr)
     if click.confirm("let it land?", default=False, err=True):
@@ -81,7 +82,7 @@ def _ask_to_land(loop: Loop, checkpoint: int | None, env: dict[str, str]) -> Non
 
 def _asks_to_merge(loop: Loop) -> bool:
     """A person at the terminal sees what is not proven, and decides."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not on_terminal():
         return False
     from ralph.app.words.format import safe
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from ralph.clock import SystemClock
+from ralph.ui.cli.streams import on_terminal
 
 if TYPE_CHECKING:
     from ralph.app.results.verify import Outcome, ProofCheck
@@ -74,7 +75,7 @@ def command(
         token=secrets.token_hex(4),
         now=SystemClock().now(),
     )
-    ask = not as_json and sys.stdin.isatty() and sys.stderr.isatty()
+    ask = not as_json and on_terminal()
     outcome = verify(
         request,
         dict(os.environ),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from typing import Any
 
 import click
+
+from ralph.ui.cli.streams import on_terminal
 
 SINCE = click.option("--since", default="", metavar="7d", help="Only what was noted since then.")
 EVERY = click.option("--all", "every", is_flag=True, help="Of all repositories.")
@@ -83,7 +84,7 @@ def clear(ids: tuple[str, ...], every: bool, since: str, yes: bool) -> int:
     if not found:
         raise NothingToDo("there are no notes", code="E-MEMORY-NONE", next="ralph memory list --all")
     if not yes:
-        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        if not on_terminal():
             what = f"clearing {plural(len(found), 'note')} needs a yes"
             raise NeedsHuman(what, code="E-MEMORY-YES", next="ralph memory clear --yes")
         if not click.confirm(f"forget {plural(len(found), 'note')}?", default=False, err=True):
