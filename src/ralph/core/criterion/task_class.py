@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from ralph.core.criterion import task_verbs as known
+from ralph.core.criterion.task_verbs import JOINED, PATTERNS, PREFIXES, WORDS
 from ralph.core.model.gate import TaskClass
 from ralph.core.toolchains.load import toolchains
 
@@ -113,7 +113,7 @@ _UNTOLD: frozenset[TaskClass] = frozenset({"test-pass", "coverage", "type-clean"
 
 def hidden_from_checks(task: str) -> bool:
     """Is the task about what checks pass over: flaky or skipped tests, suppressed findings?"""
-    return known.HIDDEN.search(known.NOT_THAT.sub(" ", task[:_MAX_CHARS].lower())) is not None
+    return PATTERNS.hidden.search(PATTERNS.not_that.sub(" ", task[:_MAX_CHARS].lower())) is not None
 
 
 def task_class(task: str) -> TaskClass:
@@ -125,9 +125,9 @@ def task_class(task: str) -> TaskClass:
 def _plain(task: str) -> str:
     """The task without marks before its words, and with two words that are one verb as one."""
     text = task[:_MAX_CHARS].strip()
-    while (hit := known.BEFORE.match(text)) and hit.end() < len(text):
+    while (hit := PATTERNS.before.match(text)) and hit.end() < len(text):
         text = text[hit.end() :]
-    for pattern, word in known.JOINED:
+    for pattern, word in JOINED:
         text = pattern.sub(word, text)
     return text
 
@@ -141,22 +141,22 @@ def _class_by_prefix(text: str) -> TaskClass | None:
     if hit is None:
         return None
     name, scope, rest = hit.group(1).lower(), (hit.group(2) or "").lower(), text[hit.end() :]
-    said = known.PREFIXES.get(name)
+    said = PREFIXES.get(name)
     if said is None:
         if name.endswith(("error", "exception")):
             return "bug-fix"
-        if {*re.split(r"[/.]", name)} & known.DOCUMENTS:
+        if {*re.split(r"[/.]", name)} & WORDS.documents:
             return "docs"
         first = name.split("/")[0]
         return None if first in _VERBS or first in _LEADING or first in _FILLERS else task_class(rest)
-    if said == "docs" or {*re.split(r"\W+", scope)} & known.DOCUMENTS:
+    if said == "docs" or {*re.split(r"\W+", scope)} & WORDS.documents:
         return "docs"
     inner = _class_by_verb(rest)
     if said == "bug-fix":
         if inner in ("docs", "coverage"):
             return inner
         mended = _class_by_verb(f"fix {rest}")
-        deed = rest.split()[0].lower() in {*_VERBS, *known.BEHAVES}
+        deed = rest.split()[0].lower() in {*_VERBS, *WORDS.behaves}
         return mended if mended == "docs" or (mended in _UNTOLD and not deed) else "bug-fix"
     if said == "coverage":
         if hidden_from_checks(rest):
@@ -170,7 +170,7 @@ def _class_by_verb(task: str) -> TaskClass:
     at = next((at for at, word in enumerate(words) if word not in _FILLERS or word == "let"), len(words))
     if at < len(words):
         words[at] = _base(words[at])
-        said = len(_TOKEN.findall("".join(known.FIRST.findall(task)[:1]).lower()))
+        said = len(_TOKEN.findall("".join(PATTERNS.first.findall(task)[:1]).lower()))
         asked = _class_of_behaviour(words[at], words[at + 1 : max(said, at + 1)], task)
         if asked is not None:
             return asked
@@ -180,7 +180,7 @@ def _class_by_verb(task: str) -> TaskClass:
         row = _VERBS.get(words[at]) if at < len(words) else None
     if row is None:
         stated = _class_of_stated_fact(words)
-        return stated or ("bug-fix" if known.TROUBLE.search(" ".join(words)) else "regression")
+        return stated or ("bug-fix" if PATTERNS.trouble.search(" ".join(words)) else "regression")
     rest = words[at + 1 :]
     near = _object(rest)
     if row is _MAKE:
@@ -208,7 +208,7 @@ _NOT_VERBS = frozenset({"tests", "checks", "builds", "types", "styles", "cases",
 
 def _base(word: str) -> str:
     """The verb that a word is a form of (added, adds, adding); a word that is none stays."""
-    verbs = {*_VERBS, *_LEADING, *known.BEHAVES, *known.KEEPS, *known.EXPLAINS}
+    verbs = {*_VERBS, *_LEADING, *WORDS.behaves, *WORDS.keeps, *WORDS.explains}
     if word in verbs or word in _NOT_VERBS:
         return word
     for ending, instead in _ENDINGS:
@@ -226,9 +226,9 @@ def _class_of_behaviour(verb: str, rest: list[str], text: str) -> TaskClass | No
     near = near[:cut]
     if verb != "make" and _about_documents(verb, rest, near):
         return "docs"
-    if verb in known.KEEPS or (verb == "test" and rest[:1] and rest[0] in known.PLACES):
+    if verb in WORDS.keeps or (verb == "test" and rest[:1] and rest[0] in WORDS.places):
         return "regression"
-    if verb in known.EXPLAINS:
+    if verb in WORDS.explains:
         return "implement-feature" if {"message", "messages", "error"} & set(near) else "docs"
     if verb in ("make", "ensure", "get", "bring"):
         state = _class_of_wanted_state(rest)
@@ -242,49 +242,53 @@ def _class_of_behaviour(verb: str, rest: list[str], text: str) -> TaskClass | No
         return _class_of_using(rest, near, text)
     if verb in ("improve", "update"):
         to = rest[rest.index("to") + 1 :][:1] if "to" in rest else []
-        wanted = (verb == "improve" and known.WORDS_OF_USERS & set(near)) or set(to) & known.BEHAVES
+        wanted = (verb == "improve" and WORDS.words_of_users & set(near)) or set(to) & WORDS.behaves
         return "implement-feature" if wanted else None
-    if verb in known.NEW or verb in known.WRONG:
+    if verb in WORDS.new or verb in WORDS.wrong:
         if near[:1] == ["commit"] or _about_chores(rest, near):
             return "coverage" if {"test", "tests"} & set(near) else "regression"
-        return "implement-feature" if verb in known.NEW else "bug-fix"
-    if verb == "add" and (_about_chores(rest, near) or known.FILES.search(text)) and not _head(near, _ADD[1]):
+        return "implement-feature" if verb in WORDS.new else "bug-fix"
+    if (
+        verb == "add"
+        and (_about_chores(rest, near) or PATTERNS.files.search(text))
+        and not _head(near, _ADD[1])
+    ):
         return "regression"
-    if verb == "fix" and known.OF_TESTS.search(" ".join(near)):
+    if verb == "fix" and PATTERNS.of_tests.search(" ".join(near)):
         return "regression"
-    if verb not in known.ADDS | known.CALCULATES | known.MENDS:
+    if verb not in WORDS.adds | WORDS.calculates | WORDS.mends:
         return None
     if verb == "extend" and _head(near, _RAISE[1]):
         return None
-    if _about_chores(rest, near) or (verb == "avoid" and known.PERFORMANCE & set(rest[:5])):
+    if _about_chores(rest, near) or (verb == "avoid" and WORDS.performance & set(rest[:5])):
         return "regression"
     if verb == "handle":
-        return "bug-fix" if known.EDGES.search(" ".join(rest)) else "implement-feature"
-    return "bug-fix" if verb in known.MENDS else "implement-feature"
+        return "bug-fix" if PATTERNS.edges.search(" ".join(rest)) else "implement-feature"
+    return "bug-fix" if verb in WORDS.mends else "implement-feature"
 
 
 def _about_documents(verb: str, rest: list[str], near: list[str]) -> bool:
     """Is what changes a document: its object, or the place where it is changed?"""
-    if verb in known.DOCUMENTS or (verb in ("cleanup", "typo") and not near):
+    if verb in WORDS.documents or (verb in ("cleanup", "typo") and not near):
         return verb != "comment"
     head = near[-1] if near else ""
     before = near[-2] if len(near) > 1 else ""
     repairs = _VERBS.get(verb) is _REPAIR or verb == "typo"
     if repairs and (
-        known.SLIPS & set(near) or (before in ("broken", "dead", "stale") and head in known.LINKS)
+        WORDS.slips & set(near) or (before in ("broken", "dead", "stale") and head in WORDS.links)
     ):
         after = rest[len(near) :]
         slip = head in ("typo", "typos") and len(after) > 1
-        return not slip or bool(known.DOCUMENTS & set(after)) or _document_named(after)
-    if head in known.DOCUMENTS and verb not in ("implement", "build", "support"):
+        return not slip or bool(WORDS.documents & set(after)) or _document_named(after)
+    if head in WORDS.documents and verb not in ("implement", "build", "support"):
         return True
-    if before in known.DOCUMENTS and head in known.OF_DOCUMENTS:
+    if before in WORDS.documents and head in WORDS.of_documents:
         return True
-    if verb in known.MENDS and known.DOCUMENTS & set(rest[:2]) and head not in ("page", "pages"):
+    if verb in WORDS.mends and WORDS.documents & set(rest[:2]) and head not in ("page", "pages"):
         return True
     if verb in ("fix", "update", "add", "change") and _document_named(rest[:6]):
         return True
-    return _place_is(rest, known.DOCUMENTS) and verb not in ("implement", "support", "allow")
+    return _place_is(rest, WORDS.documents) and verb not in ("implement", "support", "allow")
 
 
 def _document_named(words: list[str]) -> bool:
@@ -295,7 +299,7 @@ def _document_named(words: list[str]) -> bool:
 def _place_is(rest: list[str], names: frozenset[str]) -> bool:
     """Does the sentence say "in the docs", "to the README", "for CI", as its last place?"""
     for at, word in enumerate(rest):
-        if word in known.PLACES:
+        if word in WORDS.places:
             place = _object(
                 [one for one in rest[at + 1 :] if one not in ("the", "a", "an", "our", "its", "all")]
             )
@@ -307,19 +311,19 @@ def _place_is(rest: list[str], names: frozenset[str]) -> bool:
 def _about_chores(rest: list[str], near: list[str]) -> bool:
     """Is it about the tests, CI or tools of the project, and not about what the project does?"""
     head = near[-1] if near else ""
-    named = head in known.CHORES or (near[:1] and near[0] in known.CHORES - {"test", "license"})
-    tested = rest[:1] in (["test"], ["tests"]) and (rest[1:2] or [""])[0] in known.PLACES
-    return bool(named) or tested or _place_is(rest, known.CHORES)
+    named = head in WORDS.chores or (near[:1] and near[0] in WORDS.chores - {"test", "license"})
+    tested = rest[:1] in (["test"], ["tests"]) and (rest[1:2] or [""])[0] in WORDS.places
+    return bool(named) or tested or _place_is(rest, WORDS.chores)
 
 
 def _class_of_making(verb: str, rest: list[str], near: list[str]) -> TaskClass:
     """New behaviour ("make X do Y", "ensure that X") is a wish that can be shown; a quality is none."""
-    if known.QUALITIES & set(rest) or _about_chores(rest, near):
+    if WORDS.qualities & set(rest) or _about_chores(rest, near):
         return "regression"
     if verb == "ensure":
         return "bug-fix"
-    does = (known.BEHAVES - _STATES) & set(rest[1:]) or any(
-        known.ADJECTIVES.fullmatch(word) or (word in known.CALCULATES and before not in known.ARTICLES)
+    does = (WORDS.behaves - _STATES) & set(rest[1:]) or any(
+        PATTERNS.adjectives.fullmatch(word) or (word in WORDS.calculates and before not in WORDS.articles)
         for before, word in pairwise(rest)
     )
     return "implement-feature" if does else "regression"
@@ -327,7 +331,7 @@ def _class_of_making(verb: str, rest: list[str], near: list[str]) -> TaskClass:
 
 def _class_of_using(rest: list[str], near: list[str], text: str) -> TaskClass:
     """To use UTC instead of local time is seen by users, to use pathlib instead of os.path is not."""
-    if known.CODE.search(text) or {*toolchains().test_words} & {*rest, *near} or _about_chores(rest, near):
+    if PATTERNS.code.search(text) or {*toolchains().test_words} & {*rest, *near} or _about_chores(rest, near):
         return "regression"
     return "implement-feature" if "instead" in rest or "for" in rest else "regression"
 
