@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
+from typing import Any
 
-from ralph.core.model.gate import Gate, Severity
+from ralph.core.model.gate import Gate
 from ralph.errors import UserError
 from ralph.gates.command import REPORT, fill, fill_shell, needs_shell, simple_commands
 from ralph.gates.own_files import own_files
@@ -29,22 +30,11 @@ def seal(
     cwd: str = ".",
     tree_paths: frozenset[str] | Callable[[str], bool],
     read: str = "auto",
-    proof: bool = False,
-    required: bool = True,
-    timeout: float = 600.0,
-    network: bool = False,
-    env: dict[str, str] | None = None,
-    path: tuple[str, ...] = (),
-    exclusive: bool = False,
-    fail_on: Severity = "P1",
-    minimum: float | None = None,
-    maximum: int | None = None,
-    origin: str = "flag",
-    tool: str = "",
-    tool_sha: str = "",
     content: Callable[[str], bytes | None] | None = None,
+    **terms: Any,
 ) -> Gate:
-    """`tree_paths` tells which repository paths are files at the base, `content` what stands in them."""
+    """`tree_paths` tells which repository paths are files at the base, `content` what stands in them; `terms`
+    are fields of the gate that are agreed as they are."""
     argv = _argv(name, run)
     runner = None if argv[:2] == SHELL else recognise(argv)
     inner = see_through(argv, run, cwd, content) if runner is None and read == "auto" and content else None
@@ -62,22 +52,10 @@ def seal(
         argv=argv,
         read=read,
         reporter=added,
-        proof=proof,
-        required=required,
-        timeout=timeout,
-        network=network,
         cwd=cwd,
-        env=env or {},
-        path=path,
-        exclusive=exclusive,
-        fail_on=fail_on,
-        minimum=minimum,
-        maximum=maximum,
-        origin=origin,
-        tool=tool,
-        tool_sha=tool_sha,
         own_files=own_files(commands, cwd, exists),
         exit_parts=inner is not None and inner.others,
+        **terms,
     )
 
 

@@ -370,17 +370,5 @@ def coverage_check(tests: Candidate, predicate: Predicate, found: ProjectFacts) 
     run = tests.run.replace(old, new, 1) if old else tests.run
     if re.match(r"npm (?:run |test\b|t\b)", run) and " -- " not in run:
         run += " --"  # else npm takes the options for its own
-    check = Check(
-        name="coverage",
-        run=text.replace("{run}", run),
-        kind="coverage",
-        cwd=tests.cwd,
-        read="coverage",
-        layer=tests.layer,
-        where=tests.where,
-        executes=tests.executes,
-        resolved=tests.resolved,
-        hint=tests.hint,
-        tool=tests.tool,
-    )
-    return replace(check, minimum=minimum(predicate))
+    check = replace(as_check(tests, "coverage"), kind="coverage", read="coverage")
+    return replace(check, run=text.replace("{run}", run), minimum=minimum(predicate))

@@ -14,7 +14,7 @@ from msgspec import Struct
 from ralph.core.model.gate import TaskClass
 
 
-class Words(Struct, frozen=True, kw_only=True):
+class TaskWords(Struct, frozen=True, kw_only=True):
     adds: frozenset[str]
     calculates: frozenset[str]
     mends: frozenset[str]
@@ -35,7 +35,7 @@ class Words(Struct, frozen=True, kw_only=True):
     words_of_users: frozenset[str]
 
 
-class Patterns(Struct, frozen=True, kw_only=True):
+class TaskPatterns(Struct, frozen=True, kw_only=True):
     of_tests: re.Pattern[str]
     files: re.Pattern[str]
     edges: re.Pattern[str]
@@ -50,8 +50,8 @@ class Patterns(Struct, frozen=True, kw_only=True):
 
 _TABLE: dict[str, Any] = tomllib.loads(files_of(__package__).joinpath("task_verbs.toml").read_text("utf-8"))
 _SETS = {name: frozenset(text.split()) for name, text in _TABLE["words"].items()}
-WORDS = Words(**_SETS | {"behaves": _SETS["behaves"] | _SETS["adds"] | _SETS["mends"]})
-PATTERNS = Patterns(**{name: re.compile("".join(pieces)) for name, pieces in _TABLE["patterns"].items()})
+WORDS = TaskWords(**_SETS | {"behaves": _SETS["behaves"] | _SETS["adds"] | _SETS["mends"]})
+PATTERNS = TaskPatterns(**{name: re.compile("".join(pieces)) for name, pieces in _TABLE["patterns"].items()})
 PREFIXES: dict[str, TaskClass] = {
     word: task_class for task_class, words in _TABLE["prefixes"].items() for word in words.split()
 }

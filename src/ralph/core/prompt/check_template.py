@@ -43,23 +43,9 @@ def check_renders(kind: Kind, text: str, place: str) -> None:
 
 def samples(kind: Kind) -> tuple[PromptFacts, PromptFacts]:
     """Almost nothing, as in a first iteration; and everything at once."""
+    rule = PlanFacts(rule=rule_of(kind, "item"))
     bare = PromptFacts(
-        task="task",
-        until="",
-        task_class="custom",
-        iteration=1,
-        limit=None,
-        first=True,
-        checks=(),
-        not_yet=(),
-        outputs="",
-        tried="",
-        reverted="",
-        redirect="",
-        steers=(),
-        protected=(),
-        status_instructions=answer_of(kind),
-        plan=PlanFacts(rule=rule_of(kind, "item")),
+        task="task", task_class="custom", iteration=1, status_instructions=answer_of(kind), plan=rule
     )
     known = fields(flat_type(PromptFacts))
     words = {field.name: f"some {field.name}" for field in known if field.type is str}

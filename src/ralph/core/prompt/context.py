@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from ralph.core.prompt.budget import prefix, tokens
 from ralph.core.specs.parse import Spec, parse_spec
-from ralph.core.text.clean import clean, one_line
+from ralph.core.text.clean import clean, one_line, share_room
 from ralph.core.text.quoting import fence_text
 
 SPECS_TOKENS = 5_000  # tokens, estimated
@@ -113,13 +113,12 @@ def _in_order(specs: Mapping[str, SpecText], room: int) -> dict[str, str]:
 def _share_room(specs: Mapping[str, SpecText], room: int) -> dict[str, str]:
     """Short ones whole, what they leave goes to the longer ones; as many as get a share worth reading."""
     some = list(specs)[: max(1, room // (MIN_TOKENS + MARK_TOKENS))]
-    shown: dict[str, str] = {}
-    by_size = sorted(some, key=lambda path: len(specs[path].text))
-    for done, path in enumerate(by_size):
-        share = room // (len(some) - done)
-        shown[path] = cut(specs[path].text, share - MARK_TOKENS, f"read on in {path}")
-        room -= tokens(shown[path]) + MARK_TOKENS
-    return {path: shown[path] for path in some}
+    return share_room(
+        {path: specs[path].text for path in some},
+        room,
+        lambda path, share: cut(specs[path].text, share - MARK_TOKENS, f"read on in {path}"),
+        lambda text: tokens(text) + MARK_TOKENS,
+    )
 
 
 def _titles(specs: Sequence[Spec], budget: int, nonce: str) -> str:

@@ -27,7 +27,7 @@ from ralph.core.prompt.context import DATA, Sources
 from ralph.core.prompt.standing_rules import FORM, Kind, answer_of, rule_of
 from ralph.core.proof.exit_gate import SHORT_OF
 from ralph.core.specs.parse import criteria_of
-from ralph.core.text.clean import one_line, trim
+from ralph.core.text.clean import one_line, share_room, trim
 from ralph.core.text.quoting import fence_text
 from ralph.errors import UserError
 
@@ -101,19 +101,19 @@ class PromptFacts(Struct, frozen=True, kw_only=True):
     """The names that a template may use, flat (`parts`). What this call has not is empty."""
 
     task: str
-    until: str
+    until: str = ""
     task_class: str
     iteration: int
-    limit: int | None
-    first: bool
-    checks: tuple[CheckLine, ...]
-    not_yet: tuple[str, ...]
-    outputs: str  # what red checks printed, marked
-    tried: str  # what came of the iterations before, marked
-    reverted: str
-    redirect: str
-    steers: tuple[str, ...]
-    protected: tuple[str, ...]
+    limit: int | None = None
+    first: bool = True
+    checks: tuple[CheckLine, ...] = ()
+    not_yet: tuple[str, ...] = ()
+    outputs: str = ""  # what red checks printed, marked
+    tried: str = ""  # what came of the iterations before, marked
+    reverted: str = ""
+    redirect: str = ""
+    steers: tuple[str, ...] = ()
+    protected: tuple[str, ...] = ()
     status_instructions: str
     learned_instructions: str = learnings.INSTRUCTIONS
     standing: Annotated[StandingFacts, InPlace()] = StandingFacts()
@@ -315,12 +315,6 @@ def _tried_part(lines: tuple[str, ...], nonce: str) -> str:
 
 def fit_feedback(parts: tuple[Feedback, ...], budget: int) -> tuple[Feedback, ...]:
     """Cut to the budget: short ones stay whole, what they leave goes to the longer ones."""
-    room = budget
-    kept: dict[int, Feedback] = {}
-    by_length = sorted(range(len(parts)), key=lambda number: len(parts[number].excerpt))
-    for done, number in enumerate(by_length):
-        share = room // (len(parts) - done)
-        excerpt = trim(parts[number].excerpt, EXCERPT_LINES, share)[:share]
-        room -= len(excerpt)
-        kept[number] = Feedback(gate=parts[number].gate, excerpt=excerpt)
-    return tuple(kept[number] for number in range(len(parts)))
+    texts = {number: part.excerpt for number, part in enumerate(parts)}
+    kept = share_room(texts, budget, lambda at, share: trim(texts[at], EXCERPT_LINES, share)[:share])
+    return tuple(replace(part, excerpt=kept[number]) for number, part in enumerate(parts))

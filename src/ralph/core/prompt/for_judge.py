@@ -14,7 +14,7 @@ from ralph.core.model.loop import Loop
 from ralph.core.model.rubric import ANCHORS, Rubric
 from ralph.core.model.team.terms import Seat
 from ralph.core.prompt.facts import HIDDEN, render
-from ralph.core.text.clean import one_line, trim
+from ralph.core.text.clean import one_line, share_room, trim
 
 MAX_DIFF_CHARS = 60_000  # characters of the change that are shown
 MAX_FILE_LINES = 2_000  # of one file
@@ -93,11 +93,6 @@ def _before(loop: Loop, gate: str) -> str:
 
 def fit_diff(diff: str, budget: int) -> str:
     """The change within the budget: small files stay whole, what they leave goes to the larger ones."""
-    parts = [part for part in _FILE.split(diff) if part]
-    room = budget
-    kept: dict[int, str] = {}
-    for done, number in enumerate(sorted(range(len(parts)), key=lambda number: len(parts[number]))):
-        share = room // (len(parts) - done)
-        kept[number] = trim(parts[number], MAX_FILE_LINES, share)[:share]
-        room -= len(kept[number])
-    return "\n".join(kept[number].rstrip("\n") for number in range(len(parts)) if kept[number])
+    parts = dict(enumerate(part for part in _FILE.split(diff) if part))
+    kept = share_room(parts, budget, lambda at, share: trim(parts[at], MAX_FILE_LINES, share)[:share])
+    return "\n".join(part.rstrip("\n") for part in kept.values() if part)

@@ -8,7 +8,7 @@ and the exit gate are asked with. A session that is started again begins from no
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Literal
+from typing import Literal, Union
 
 import msgspec
 from msgspec import Struct
@@ -123,31 +123,11 @@ class Session(Struct, frozen=True):
 
 
 Fact = SessionFact | e.Event
-OWN_KINDS: tuple[type[SessionFact], ...] = (
-    SessionStarted,
-    StopAsked,
-    SessionClaimed,
-    HookAnswered,
-    SubagentStarted,
-    StateNoted,
-    ActionStarted,
-    ActionEnded,
-    SessionEnded,
-)
+OWN_KINDS: tuple[type[SessionFact], ...] = tuple(SessionFact.__subclasses__())
 VERSION = 1
 _MAX_SUBAGENTS = 50
 STATE_SECONDS = 86_400.0  # after which a state that nobody touched is forgotten
-_OWN: msgspec.json.Decoder[SessionFact] = msgspec.json.Decoder(
-    SessionStarted
-    | StopAsked
-    | SessionClaimed
-    | HookAnswered
-    | SubagentStarted
-    | StateNoted
-    | ActionStarted
-    | ActionEnded
-    | SessionEnded
-)
+_OWN: msgspec.json.Decoder[SessionFact] = msgspec.json.Decoder(Union[(*OWN_KINDS,)])
 _OWN_NAMES = frozenset(kind.__name__ for kind in OWN_KINDS)
 
 

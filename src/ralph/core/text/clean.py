@@ -10,7 +10,8 @@ repeat possessively: for groups that is broken in the first releases of Python 3
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
 
 REDACTED = "[redacted]"
 _SHORTEST_SECRET = 8  # shorter values occur in ordinary words
@@ -106,6 +107,22 @@ def _fit_tail(part: str, room: int) -> str:
     part = part[len(part) - room :]
     start = part.find("\n")
     return part[start + 1 :] if 0 <= start < room // 2 else part
+
+
+_Name = TypeVar("_Name")
+
+
+def share_room(
+    texts: Mapping[_Name, str], room: int, cut: Callable[[_Name, int], str], size: Callable[[str], int] = len
+) -> dict[_Name, str]:
+    """Short texts stay whole, what they leave goes to the longer ones. Each is cut to its share by `cut`, and
+    they keep their order; `size` tells how much room one takes.
+    """
+    kept: dict[_Name, str] = {}
+    for done, name in enumerate(sorted(texts, key=lambda one: len(texts[one]))):
+        kept[name] = cut(name, room // (len(texts) - done))
+        room -= size(kept[name])
+    return {name: kept[name] for name in texts}
 
 
 # (literal that must occur, pattern, replacement). The literal is looked for first because that is some

@@ -1,7 +1,7 @@
 """The command tree, lazily: a command's module is imported when it is used, and for nothing else.
 
-Every module in a folder of `commands` is one. Each says its own line of help: `ralph --help`, which imports none
-of them, has only their names.
+Every module in a folder of `commands` is one. Each says its own line of help: `ralph --help` imports none of
+them and has only their names.
 """
 
 from __future__ import annotations

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable, Iterator
+from xml.etree import ElementTree as ET
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, Reading
@@ -133,26 +136,36 @@ def _cobertura(report: bytes) -> Coverage:
     root = parse(_without_doctype(report))
     if root.tag != "coverage":
         raise Bad(f"the report is not Cobertura XML: it begins with <{root.tag[:40]}>")
-    sources = []
-    total = covered = 0
-    for element in root.iter("class"):
-        hits = {line.get("number", ""): line.get("hits", "0") for line in element.iterfind("lines/line")}
-        numbers = [int(number) for number, hit in hits.items() if number.isdigit() and hit == "0"]
-        total += len(hits)
-        covered += len(hits) - sum(1 for hit in hits.values() if hit == "0")
-        percent = 100 * (len(hits) - len(numbers)) / len(hits) if hits else 100.0
-        sources.append(CoveredSource(element.get("filename", ""), percent, tuple(numbers[:10])))
-    if not total:
+    own = _add_up(
+        (one.get("filename", ""), {int(n): (1, hits != "0") for n, hits in _hits(one) if n.isdigit()})
+        for one in root.iter("class")
+    )
+    if not own.lines:
         raise Bad("the report measured no lines")
     try:
         rate = float(root.get("line-rate", "nan")) * 100
     except ValueError:
         rate = math.nan
-    own = 100 * covered / total
     # The lines themselves are the evidence; a total that claims much more is not believed.
-    if not abs(rate - own) < 1.0:
-        rate = min(rate, own) if math.isfinite(rate) else own
-    return Coverage(rate, total, tuple(sources))
+    if not abs(rate - own.percent) < 1.0:
+        rate = min(rate, own.percent) if math.isfinite(rate) else own.percent
+    return replace(own, percent=rate)
+
+
+def _hits(element: ET.Element) -> Iterator[tuple[str, str]]:
+    return ((line.get("number", ""), line.get("hits", "0")) for line in element.iterfind("lines/line"))
+
+
+def _add_up(files: Iterable[tuple[str, dict[int, tuple[int, bool]]]]) -> Coverage:
+    """By path and line: how many statements begin there, and whether they were executed."""
+    sources, total, covered = [], 0, 0
+    for path, lines in files:
+        whole = sum(count for count, _ in lines.values())
+        seen = sum(count for count, hit in lines.values() if hit)
+        missing = sorted(line for line, (_, hit) in lines.items() if not hit)[:10]
+        sources.append(CoveredSource(path, 100 * seen / whole if whole else 100.0, tuple(missing)))
+        total, covered = total + whole, covered + seen
+    return Coverage(100 * covered / total if total else 0.0, total, tuple(sources))
 
 
 def _without_doctype(report: bytes) -> bytes:
@@ -192,26 +205,20 @@ def _go_profile(report: bytes) -> Coverage:
 
 
 def _lcov(report: bytes) -> Coverage:
-    sources = []
-    total = covered = 0
-    path, ended = "", True
-    lines: dict[int, str] = {}
+    files: list[tuple[str, dict[int, tuple[int, bool]]]] = []
+    ended = True
     for raw in report.decode("utf-8", "replace").splitlines():
         row = raw.strip()
         if row.startswith("SF:"):
-            path, lines, ended = row[3:], {}, False
-        elif row.startswith("DA:"):
+            files.append((row[3:], {}))
+            ended = False
+        elif row.startswith("DA:") and not ended:
             number, _, hits = row[3:].partition(",")
             if not number.isdigit():
                 raise Bad(f"the report is torn (line {row[:40]!r})")
-            lines[int(number)] = hits.split(",")[0]
+            files[-1][1][int(number)] = (1, hits.split(",")[0] not in ("0", ""))
         elif row == "end_of_record":
-            missing = sorted(number for number, hits in lines.items() if hits in ("0", ""))
-            total += len(lines)
-            covered += len(lines) - len(missing)
-            percent = 100 * (len(lines) - len(missing)) / len(lines) if lines else 100.0
-            sources.append(CoveredSource(path, percent, tuple(missing[:10])))
             ended = True
     if not ended:
         raise Bad("the report is torn (no end_of_record)")
-    return Coverage(100 * covered / total if total else 0.0, total, tuple(sources))
+    return _add_up(files)
