@@ -171,7 +171,6 @@ class Retried(Struct, frozen=True, tag=True, gc=False):
 
     kind: FaultKind
     message: str = ""
-    after: float | None = None
 
 
 class SessionSeen(Struct, frozen=True, tag=True, gc=False):

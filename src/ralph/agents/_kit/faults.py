@@ -127,6 +127,30 @@ def fault_fact(
     return FaultSeen(kind, message)
 
 
+# What Node's fetch and its kin say of a connection that is gone.
+_GONE = ("Connection error", "fetch failed", "ECONNREFUSED", "ECONNRESET", "terminated", "socket")
+_IN_WORDS = re.compile(r"\b([45]\d\d)\b")
+MAX_RETRY_SECONDS = 60.0  # of a CLI's own waiting that are let pass
+
+
+def fault_in_words(message: str, told: str = "") -> FaultSeen | LimitHit:
+    """The same of an error that is words only: with a status among them, or of a lost connection."""
+    said = told or message
+    found = _IN_WORDS.search(said)
+    gone = any(words in said for words in _GONE)
+    code = int(found[1]) if found else None
+    return fault_fact(code, message, told=told, otherwise="network" if gone else "crash")
+
+
+def retry_fact(kind: FaultKind, message: str, seconds: float = 0.0) -> FaultSeen | LimitHit | Retried:
+    """It tries again by itself: pointless for a refused login, and our business for a long wait."""
+    if kind in ("auth", "credit"):
+        return FaultSeen(kind, message, stop=True)
+    if seconds > MAX_RETRY_SECONDS:
+        return LimitHit(message, after=seconds, stop=True)
+    return Retried(kind, message)
+
+
 def is_limit(message: str) -> bool:
     """Do these words, which are an error's, tell of a limit?"""
     return _LIMITED.search(message[:2000]) is not None
