@@ -171,6 +171,7 @@ class Retried(Struct, frozen=True, tag=True, gc=False):
 
     kind: FaultKind
     message: str = ""
+    after: float | None = None
 
 
 class SessionSeen(Struct, frozen=True, tag=True, gc=False):

@@ -148,7 +148,7 @@ def retry_fact(kind: FaultKind, message: str, seconds: float = 0.0) -> FaultSeen
         return FaultSeen(kind, message, stop=True)
     if seconds > MAX_RETRY_SECONDS:
         return LimitHit(message, after=seconds, stop=True)
-    return Retried(kind, message)
+    return Retried(kind, message, seconds or None)
 
 
 def is_limit(message: str) -> bool:
