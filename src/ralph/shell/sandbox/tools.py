@@ -32,25 +32,11 @@ ROOTS = (
 # Bound as they are, without what lies beside them (credentials.toml beside .cargo/bin, and the like).
 BIN_ONLY = (".local/bin", "bin", ".cargo/bin", "go/bin", ".dotnet/tools", ".yarn/bin", ".npm/bin")
 TOO_WIDE = (
-    "Desktop",
-    "Documents",
-    "Downloads",
-    ".config",
-    ".local",
-    ".local/share",
-    ".cache",
-    ".cargo",
+    *("Desktop", "Documents", "Downloads", ".config", ".local", ".local/share", ".cache", ".cargo"),
     "go",
 )
 SECRET = (
-    ".ssh",
-    ".aws",
-    ".gnupg",
-    ".netrc",
-    ".env",
-    "credentials",
-    "credentials.toml",
-    "id_rsa",
+    *(".ssh", ".aws", ".gnupg", ".netrc", ".env", "credentials", "credentials.toml", "id_rsa"),
     "id_ed25519",
 )
 MAX_DEPTH = 8

@@ -21,20 +21,9 @@ from ralph.shell.sandbox.site import Site
 
 ORDERS = frozenset(
     {
-        ".aider.conf.yml",
-        ".aider.model.settings.yml",
-        ".cursorrules",
-        ".env",
-        ".goosehints",
-        ".mcp.json",
-        "agents.md",
-        "claude.local.md",
-        "claude.md",
-        "copilot-instructions.md",
-        "gemini.md",
-        "opencode.json",
-        "opencode.jsonc",
-        "qwen.md",
+        *(".aider.conf.yml", ".aider.model.settings.yml", ".cursorrules", ".env", ".goosehints"),
+        *(".mcp.json", "agents.md", "claude.local.md", "claude.md", "copilot-instructions.md"),
+        *("gemini.md", "opencode.json", "opencode.jsonc", "qwen.md"),
     }
 )  # fmt: skip
 ORDER_FOLDERS = frozenset(
