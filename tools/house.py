@@ -58,8 +58,6 @@ CLOCK_EDGES = ("ralph.ui", "ralph.app")
 REAL_TIME = {  # ... and what no script can hurry; everybody else is given a clock, or a moment.
     "ralph.shell.process": "waits for processes of the kernel",
     "ralph.shell.state.locks": "waits for the kernel's lock in another process",
-    "ralph.shell.state.stints": "waits for the kernel's lock in another process",
-    "ralph.shell.journal.writer": "waits for the kernel's lock in another process",
     "ralph.shell.journal.reader": "waits for files that another process is writing",
     "ralph.shell.sandbox.login_back": "waits for the kernel's lock in another process",
     "ralph.shell.git.leftovers": "waits for a git that outlived its Ralph",

@@ -26,16 +26,7 @@ from ralph.errors import UserError
 
 # Which one is taken first where nobody chose; what is not named here comes after them.
 _ORDER = (
-    "claude",
-    "codex",
-    "gemini",
-    "goose",
-    "opencode",
-    "copilot",
-    "qwen",
-    "aider",
-    "mini",
-    "command",
+    *("claude", "codex", "gemini", "goose", "opencode", "copilot", "qwen", "aider", "mini", "command"),
     "demo",
 )
 # Over the Agent Client Protocol, which tells less of how a call went: name -> row of `adapter`

@@ -16,14 +16,13 @@ from ralph.agents import (
     FaultSeen,
     Launch,
     LimitHit,
-    Retried,
     SessionSeen,
     Spent,
 )
 from ralph.agents._kit import blocks
 from ralph.agents._kit import cli as cli_
 from ralph.agents._kit.cli import Cli
-from ralph.agents._kit.faults import fault_fact, is_limit, kind_of
+from ralph.agents._kit.faults import fault_fact, is_limit, kind_of, retry_fact
 from ralph.agents._kit.fields import Fields, count_of, epoch_seconds, number, rows, status, table, text, words
 from ralph.agents._kit.folders import Folder, Login
 from ralph.agents._kit.stream import Account, Format, Total
@@ -120,17 +119,11 @@ def _system(_account: Account, fields: Fields) -> Iterator[AgentFact]:
 
 
 def _retry(fields: Fields) -> Iterator[AgentFact]:
-    """It tries again by itself: pointless for a refused login, and our business for a long wait."""
     code = words(fields, "error", 60)
     found: FaultKind = kind_of(status(fields.get("error_status")), code) or "network"
     delay = (number(fields, "retry_delay_ms") or 0.0) / 1000
     message = f"the provider answered {fields.get('error_status') or 'nothing'} ({code or 'no reason'})"
-    if found in ("auth", "credit"):
-        yield FaultSeen(found, message, stop=True)
-    elif delay > 60:
-        yield LimitHit(message, after=delay, stop=True)
-    else:
-        yield Retried(found, message, delay)
+    yield retry_fact(found, message, delay)
 
 
 def _rate_limit(_account: Account, fields: Fields) -> Iterator[AgentFact]:

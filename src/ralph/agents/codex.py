@@ -17,14 +17,13 @@ from ralph.agents import (
     Closed,
     FaultSeen,
     Launch,
-    Retried,
     Said,
     SessionSeen,
     ToolUsed,
 )
 from ralph.agents._kit import cli as cli_
 from ralph.agents._kit.cli import Cli
-from ralph.agents._kit.faults import fault_fact, kind_of
+from ralph.agents._kit.faults import fault_fact, kind_of, retry_fact
 from ralph.agents._kit.fields import (
     Fields,
     count_of,
@@ -182,11 +181,7 @@ def _notice(_account: Account, fields: Fields) -> Iterator[AgentFact]:
         yield FaultSeen("network", message, stop=True)
     elif message.startswith("Reconnecting"):
         found = _STATUS.search(message)
-        kind = kind_of(status(found[1])) if found else None
-        if kind in ("auth", "credit"):
-            yield FaultSeen(kind, message, stop=True)
-        else:
-            yield Retried(kind or "network", message)
+        yield retry_fact((kind_of(status(found[1])) if found else None) or "network", message)
 
 
 def _turn_failed(_account: Account, fields: Fields) -> Iterator[AgentFact]:

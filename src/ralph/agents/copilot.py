@@ -14,19 +14,15 @@ from ralph.agents import (
     CallContext,
     Closed,
     Denied,
-    FaultSeen,
     Launch,
-    LimitHit,
-    Retried,
     Said,
     SessionSeen,
-    ToolUsed,
 )
 from ralph.agents._kit import blocks
 from ralph.agents._kit import cli as cli_
 from ralph.agents._kit.cli import Cli
-from ralph.agents._kit.faults import fault_fact, kind_of
-from ralph.agents._kit.fields import Fields, count_of, number, rows, size_of, status, table, text, words
+from ralph.agents._kit.faults import fault_fact, kind_of, retry_fact
+from ralph.agents._kit.fields import Fields, count_of, number, rows, status, table, text, words
 from ralph.agents._kit.folders import Folder
 from ralph.agents._kit.stream import Account, Format, Total
 from ralph.core.model.agent import FaultKind
@@ -63,7 +59,6 @@ CLI = Cli(
 )
 USAGE = "copilot-usage.json"
 MAX_OPEN_TOOLS = 200  # tools in work that are remembered at once
-MAX_RETRY_SECONDS = 60.0  # seconds of its own waiting that are let pass
 
 
 def launch(order: Order, call: CallContext) -> Launch:
@@ -84,20 +79,10 @@ def _message(account: Account, fields: Fields) -> Iterator[AgentFact]:
     if data.get("parentToolCallId") is None and text(data, "content"):
         yield Said(text(data, "content"))
     for call in rows(data, "toolRequests"):
-        tool = _tool(words(call, "name", 80), table(call, "arguments"))
+        tool = blocks.tool_use(words(call, "name", 80), table(call, "arguments"))
         if len(account.seen) < MAX_OPEN_TOOLS:
             account.seen[words(call, "toolCallId", 100)] = f"{tool.tool} {tool.path or tool.detail}".strip()
         yield tool
-
-
-def _tool(name: str, given: Fields) -> ToolUsed:
-    used = blocks.tool_use(name, given)
-    if isinstance(given.get("new_str"), str):
-        added, removed = size_of(text(given, "old_str"), text(given, "new_str"))
-        return ToolUsed(used.tool, used.path, used.detail, added, removed)
-    if isinstance(given.get("file_text"), str):
-        return ToolUsed(used.tool, used.path, used.detail, *size_of("", text(given, "file_text")))
-    return used
 
 
 def _tool_ended(account: Account, fields: Fields) -> Iterator[AgentFact]:
@@ -111,15 +96,8 @@ def _tool_ended(account: Account, fields: Fields) -> Iterator[AgentFact]:
 def _retry(_account: Account, fields: Fields) -> Iterator[AgentFact]:
     data = table(fields, "data")
     code = status(data.get("statusCode"))
-    delay = number(data, "delayMs")
     message = words(data, "message") or f"the provider answered {code or 'nothing'}"
-    kind = kind_of(code) or "network"
-    if kind in ("auth", "credit"):
-        yield FaultSeen(kind, message, stop=True)
-    elif delay is not None and delay / 1000 > MAX_RETRY_SECONDS:
-        yield LimitHit(message, after=delay / 1000, stop=True)
-    else:
-        yield Retried(kind, message)
+    yield retry_fact(kind_of(code) or "network", message, (number(data, "delayMs") or 0.0) / 1000)
 
 
 def _failure(account: Account, fields: Fields) -> Iterator[AgentFact]:
@@ -168,34 +146,15 @@ FORMAT = Format(
     },
     quiet=frozenset(
         {
-            "abort",
-            "agent.interrupted",
-            "assistant.idle",
-            "assistant.intent",
-            "assistant.message_delta",
-            "assistant.message_start",
-            "assistant.reasoning",
-            "assistant.reasoning_delta",
-            "assistant.streaming_delta",
-            "assistant.tool_call_delta",
-            "assistant.turn_end",
-            "assistant.turn_start",
-            "assistant.usage",
-            "model.call_final_result",
-            "model.call_finished",
-            "model.call_start",
-            "session.background_tasks_changed",
-            "session.idle",
-            "session.info",
-            "session.mcp_servers_loaded",
-            "session.skills_loaded",
-            "session.start",
-            "session.tools_updated",
-            "session.usage_info",
-            "tool.execution_partial_result",
-            "tool.execution_start",
-            "tool.shell_output",
-            "user.message",
+            *("abort", "agent.interrupted", "assistant.idle", "assistant.intent"),
+            *("assistant.message_delta", "assistant.message_start", "assistant.reasoning"),
+            *("assistant.reasoning_delta", "assistant.streaming_delta", "assistant.tool_call_delta"),
+            *("assistant.turn_end", "assistant.turn_start", "assistant.usage"),
+            *("model.call_final_result", "model.call_finished", "model.call_start"),
+            *("session.background_tasks_changed", "session.idle", "session.info"),
+            *("session.mcp_servers_loaded", "session.skills_loaded", "session.start"),
+            *("session.tools_updated", "session.usage_info", "tool.execution_partial_result"),
+            *("tool.execution_start", "tool.shell_output", "user.message"),
         }
     ),
     file=_file,

@@ -6,15 +6,14 @@ Without a box it gets the level that edits files and nothing else.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-from ralph.agents import AgentFact, CallContext, Closed, Launch, Said, SessionSeen, Spent, ToolUsed
+from ralph.agents import AgentFact, CallContext, Closed, Launch, Said, Spent, ToolUsed
 from ralph.agents._kit import blocks
 from ralph.agents._kit import cli as cli_
 from ralph.agents._kit.cli import Cli
-from ralph.agents._kit.faults import fault_fact
-from ralph.agents._kit.fields import Fields, count_of, status, table, text, words
+from ralph.agents._kit.faults import fault_in_words
+from ralph.agents._kit.fields import Fields, count_of, table, text, words
 from ralph.agents._kit.folders import Folder
 from ralph.agents._kit.stream import Account, Format
 from ralph.core.model.order import Order
@@ -44,8 +43,6 @@ CLI = Cli(
     effort=("-r", "{}"),
     efforts=("minimal", "low", "medium", "high", "xhigh", "max"),
 )
-_STATUS = re.compile(r"\b([45]\d\d)\b")
-_GONE = ("Connection error", "fetch failed", "ECONNREFUSED", "ECONNRESET")
 
 
 def launch(order: Order, call: CallContext) -> Launch:
@@ -56,20 +53,13 @@ def launch(order: Order, call: CallContext) -> Launch:
     return cli_.launch(CLI, order, call, *argv, stdin="none")
 
 
-def _system(_account: Account, fields: Fields) -> Iterator[AgentFact]:
-    if text(fields, "subtype") == "init" and (session := words(fields, "session_id", 100)):
-        yield SessionSeen(session)
-
-
 def _message(_account: Account, fields: Fields) -> Iterator[AgentFact]:
     if fields.get("role") == "assistant":
         yield Said(text(fields, "text"))
 
 
 def _tool(_account: Account, fields: Fields) -> Iterator[ToolUsed]:
-    given = table(fields, "parameters")
-    edit = {"old_string": given.get("old_str"), "new_string": given.get("new_str")}
-    yield blocks.tool_use(words(fields, "toolName", 80), {**given, **edit} if "old_str" in given else given)
+    yield blocks.tool_use(words(fields, "toolName", 80), table(fields, "parameters"))
 
 
 def _completion(_account: Account, fields: Fields) -> Iterator[AgentFact]:
@@ -87,17 +77,12 @@ def _error(account: Account, fields: Fields) -> Iterator[AgentFact]:
     if fields.get("source") == "cli" and (account.fault or account.limit):
         return  # "Exec failed": the error before it said why
     told = text(fields, "message") or text(table(fields, "error"), "message")
-    found = _STATUS.search(told)
-    gone = any(word in told for word in _GONE)
-    message = words({"told": told}, "told") or "the agent reported an error without words"
-    yield fault_fact(
-        status(found[1]) if found else None, message, told=told, otherwise="network" if gone else "crash"
-    )
+    yield fault_in_words(words({"told": told}, "told") or "the agent reported an error without words", told)
 
 
 FORMAT = Format(
     events={
-        "system": _system,
+        "system": blocks.began,
         "message": _message,
         "tool_call": _tool,
         "completion": _completion,

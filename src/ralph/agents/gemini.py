@@ -22,12 +22,12 @@ from ralph.agents import (
     Said,
     SessionSeen,
     Spent,
-    ToolUsed,
 )
+from ralph.agents._kit import blocks
 from ralph.agents._kit import cli as cli_
 from ralph.agents._kit.cli import Cli
 from ralph.agents._kit.faults import fault_fact, kind_of
-from ralph.agents._kit.fields import Fields, count_of, patch_size, size_of, status, table, text, words
+from ralph.agents._kit.fields import Fields, count_of, status, table, text, words
 from ralph.agents._kit.folders import Folder, Login
 from ralph.agents._kit.programs import read_relaxed
 from ralph.agents._kit.stream import Account, Format
@@ -151,16 +151,7 @@ def _message(_account: Account, fields: Fields) -> Iterator[AgentFact]:
 
 
 def _tool(_account: Account, fields: Fields) -> Iterator[AgentFact]:
-    name, given = words(fields, "tool_name", 80), table(fields, "parameters")
-    added = removed = None
-    if isinstance(given.get("content"), str):
-        added, removed = size_of("", text(given, "content"))
-    elif isinstance(given.get("new_string"), str):
-        added, removed = size_of(text(given, "old_string"), text(given, "new_string"))
-    elif isinstance(given.get("patch"), str):
-        added, removed = patch_size(text(given, "patch"))
-    path = words(given, "file_path") or words(given, "path") or words(given, "dir_path")
-    yield ToolUsed(name or "tool", path, words(given, "command"), added, removed)
+    yield blocks.tool_use(words(fields, "tool_name", 80), table(fields, "parameters"))
 
 
 def _tool_result(_account: Account, fields: Fields) -> Iterator[AgentFact]:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ralph.agents import AgentFact, CallContext, Closed, FaultSeen, Launch, Said, ToolUsed
+from ralph.agents import AgentFact, CallContext, Closed, FaultSeen, Launch, Said
+from ralph.agents._kit import blocks
 from ralph.agents._kit import cli as cli_
 from ralph.agents._kit.cli import Cli
 from ralph.agents._kit.environ import PROVIDERS
 from ralph.agents._kit.faults import fault_fact
-from ralph.agents._kit.fields import Fields, count_of, number, rows, size_of, status, table, text, words
+from ralph.agents._kit.fields import Fields, count_of, number, rows, status, table, text, words
 from ralph.agents._kit.folders import Folder
 from ralph.agents._kit.stream import Account, Format, Total
 from ralph.core.model.agent import FaultKind
@@ -89,7 +90,8 @@ def _message(_account: Account, fields: Fields) -> Iterator[AgentFact]:
             case "text":
                 yield Said(text(block, "text"), words(message, "id", 100))
             case "toolRequest":
-                yield _tool(table(block, "toolCall", "value"))
+                call = table(block, "toolCall", "value")
+                yield blocks.tool_use(words(call, "name", 80), table(call, "arguments"))
             case "error":
                 kind = _KINDS.get(words(block, "kind", 60))
                 told = words(block, "message")
@@ -112,18 +114,6 @@ def failure_fact(message: str) -> AgentFact:
     if kind in ("limit", None) or (code is not None and kind in ("server", "request")):
         return fault_fact(code or (429 if kind == "limit" else None), message)
     return FaultSeen(kind, message)
-
-
-def _tool(call: Fields) -> ToolUsed:
-    given = table(call, "arguments")
-    added = removed = None
-    if isinstance(given.get("content"), str):
-        added, removed = size_of("", text(given, "content"))
-    elif isinstance(given.get("after"), str):
-        added, removed = size_of(text(given, "before"), text(given, "after"))
-    return ToolUsed(
-        words(call, "name", 80) or "tool", words(given, "path"), words(given, "command"), added, removed
-    )
 
 
 def _complete(account: Account, fields: Fields) -> Iterator[AgentFact | Total]:

@@ -7,7 +7,6 @@ ask for: without a box it gets the tools that read and edit, and no shell.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from ralph.agents import (
@@ -16,8 +15,6 @@ from ralph.agents import (
     Closed,
     FaultSeen,
     Launch,
-    LimitHit,
-    Retried,
     Said,
     SessionSeen,
     Spent,
@@ -26,8 +23,8 @@ from ralph.agents._kit import blocks
 from ralph.agents._kit import cli as cli_
 from ralph.agents._kit.cli import Cli
 from ralph.agents._kit.environ import PROVIDERS
-from ralph.agents._kit.faults import fault_fact
-from ralph.agents._kit.fields import Fields, count_of, number, rows, status, table, text, words
+from ralph.agents._kit.faults import fault_in_words, retry_fact
+from ralph.agents._kit.fields import Fields, count_of, number, rows, table, text, words
 from ralph.agents._kit.folders import Folder, Login
 from ralph.agents._kit.stream import Account, Format
 from ralph.core.model.order import Order
@@ -61,9 +58,6 @@ CLI = Cli(
     effort=("--thinking", "{}"),
     efforts=("minimal", "low", "medium", "high", "xhigh"),
 )
-_STATUS = re.compile(r"\b([45]\d\d)\b")
-_GONE = ("Connection error", "fetch failed", "ECONNREFUSED", "ECONNRESET", "terminated", "socket")
-MAX_RETRY_SECONDS = 60.0
 
 
 def launch(order: Order, call: CallContext) -> Launch:
@@ -107,28 +101,17 @@ def _message(account: Account, fields: Fields) -> Iterator[AgentFact]:
 def _retry(_account: Account, fields: Fields) -> Iterator[AgentFact]:
     delay = (number(fields, "delayMs") or 0.0) / 1000
     message = words(fields, "errorMessage") or "the provider did not answer as it should"
-    if delay > MAX_RETRY_SECONDS:
-        yield LimitHit(message, after=delay, stop=True)
-    else:
-        found = _failure(message)
-        yield Retried(found.kind if isinstance(found, FaultSeen) else "limit", message, delay)
+    found = fault_in_words(message)
+    yield retry_fact(found.kind if isinstance(found, FaultSeen) else "limit", message, delay)
 
 
 def _end(account: Account, _fields: Fields) -> Iterator[AgentFact]:
     stop, error = account.seen.get("stop", ""), account.seen.get("error", "")
     yield Closed(ok=stop not in ("error", "aborted", ""))
     if stop == "error":
-        yield _failure(error or "the agent reported an error without words")
+        yield fault_in_words(error or "the agent reported an error without words")
     elif stop == "length":
         yield FaultSeen("crash", "the model's answer was cut at its longest")
-
-
-def _failure(message: str) -> AgentFact:
-    found = _STATUS.search(message)
-    gone = any(word in message for word in _GONE)
-    return fault_fact(
-        status(found[1]) if found else None, message, told=message, otherwise="network" if gone else "crash"
-    )
 
 
 FORMAT = Format(

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import json
 import os.path
-import re
 from collections.abc import Iterator
 from typing import Any
 
-from ralph.agents import AgentFact, CallContext, Closed, FaultSeen, Launch, LimitHit, Retried, SessionSeen
+from ralph.agents import AgentFact, CallContext, Closed, FaultSeen, Launch, SessionSeen
 from ralph.agents._kit import blocks
 from ralph.agents._kit import cli as cli_
 from ralph.agents._kit.cli import Cli
-from ralph.agents._kit.faults import fault_fact, kind_of
-from ralph.agents._kit.fields import Fields, count_of, number, status, table, text, words
+from ralph.agents._kit.faults import fault_fact, fault_in_words, kind_of, retry_fact
+from ralph.agents._kit.fields import Fields, count_of, number, table, text, words
 from ralph.agents._kit.folders import Folder, Login
 from ralph.agents._kit.stream import Account, Format, Total
 from ralph.core.model.agent import FaultKind
@@ -54,9 +53,6 @@ CLI = Cli(
     moved_by=("OPENAI_BASE_URL",),
 )
 _EXITS: dict[int, FaultKind] = {41: "auth", 42: "request", 52: "request", 53: "turns", 55: "turns"}
-_STATUS = re.compile(r"\b(?:API Error: |status(?: code)?:? )?([45]\d\d)\b")
-_GONE = ("Connection error", "fetch failed", "ECONNREFUSED", "ECONNRESET", "terminated")
-MAX_RETRY_SECONDS = 60.0  # seconds of its own waiting that are let pass
 
 
 def launch(order: Order, call: CallContext) -> Launch:
@@ -101,10 +97,7 @@ def _system(_account: Account, fields: Fields) -> Iterator[AgentFact]:
     elif kind == "retry":
         delay = (number(fields, "delayMs") or 0.0) / 1000
         message = words(fields, "message") or "the provider did not answer as it should"
-        if delay > MAX_RETRY_SECONDS:
-            yield LimitHit(message, after=delay, stop=True)
-        else:
-            yield Retried("network", message, delay)
+        yield retry_fact("network", message, delay)
 
 
 def _assistant(_account: Account, fields: Fields) -> Iterator[AgentFact]:
@@ -124,11 +117,7 @@ def _result(_account: Account, fields: Fields) -> Iterator[AgentFact | Total]:
     yield Closed(ok=False)
     error = table(fields, "error")
     message = words(error, "message") or words(fields, "result") or "the agent reported a failure"
-    found = _STATUS.search(message)
-    gone = any(words_ in message for words_ in _GONE)
-    told = text(error, "message") or text(fields, "result")
-    otherwise: FaultKind = "network" if gone else "crash"
-    yield fault_fact(status(found[1]) if found else None, message, told=told, otherwise=otherwise)
+    yield fault_in_words(message, text(error, "message") or text(fields, "result"))
 
 
 def _ending(account: Account, exit_code: int | None) -> Iterator[AgentFact]:

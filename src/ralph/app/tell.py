@@ -141,5 +141,5 @@ def _drive_with(name: str, env: Mapping[str, str], event: AnyEvent, clock: Clock
 
 def _record(name: str, env: Mapping[str, str], event: AnyEvent, clock: Clock) -> Loop:
     """One fact into a loop that nobody drives, and nothing else done."""
-    with hold_loop(name, env, clock, Quiet()) as held:
+    with hold_loop(name, env, clock) as held:
         return held.scribe.append(event)

@@ -91,20 +91,6 @@ def test_links_planted_in_a_checkout_lead_nowhere(loop, tmp_path):
     assert files_of(outside) == {"b.py": b"precious\n", "deep/c.py": b"precious\n"}
 
 
-def test_mount_points_survive_cleaning(loop, tmp_path):
-    """Paths that are kept stay with their content, deep ones too."""
-    co, index = str(tmp_path / "co"), str(tmp_path / "co.index")
-    base = loop.start.base_tree
-    update_checkout(loop.store, co, index, base)
-    write(tmp_path / "co", {".venv/lib/x.py": "x", "pkg/a/node_modules/m.js": "m", "pkg/a/junk": "j"})
-    keep = [".venv", "pkg/a/node_modules"]
-    assert update_checkout(loop.store, co, index, base, keep=keep) == base
-    assert fresh_checkout(loop.store, co, index, base, keep=keep) == base
-    assert os.path.exists(f"{co}/.venv/lib/x.py")
-    assert os.path.exists(f"{co}/pkg/a/node_modules/m.js")
-    assert not os.path.exists(f"{co}/pkg/a/junk")
-
-
 def test_a_fresh_checkout_is_proved_by_its_bytes(loop, tmp_path):
     """The final checkout hashes every file again; a single changed byte is another tree."""
     co = str(tmp_path / "co")

@@ -125,8 +125,8 @@ def test_a_sealed_workspace_holds_the_bases_history_only(tmp_path):
     assert git(loop.ws, "cat-file", "-t", secret) == "commit"
 
 
-def test_putting_back_keeps_shared_dependencies_only(tmp_path):
-    """Restore gives the tree exactly; of the rest only the kept paths stay."""
+def test_putting_back_keeps_nothing_else(tmp_path):
+    """Restore gives the tree exactly, whatever stood beside it."""
     loop = begin(make_repo(tmp_path / "repo"), tmp_path / "state")
     commit = commit_on_top(loop, {"a.txt": "2\n", "n": "n\n"})
     write(loop.ws, {".venv/x": "v", "build/o": "ignored", "junk": "j", "x.log": "l", "src/b.py": "broken"})
@@ -135,8 +135,8 @@ def test_putting_back_keeps_shared_dependencies_only(tmp_path):
     kept = keep_rejected(
         loop.store, "demo", 2, tree=rejected.tree, parent=commit, message="rejected 2", date=DATE
     )
-    restore_workspace(loop.workspace, tree, commit, keep=[".venv"])
-    assert sorted(os.listdir(loop.ws)) == [".git", ".gitignore", ".venv", "a.txt", "n", "src"]
+    restore_workspace(loop.workspace, tree, commit)
+    assert sorted(os.listdir(loop.ws)) == [".git", ".gitignore", "a.txt", "n", "src"]
     assert git(loop.ws, "log", "--format=%s", "-1") == "iteration 1"
     assert git(loop.project.top, "show", f"{kept}:junk") == "j"
     restore_workspace(loop.workspace, loop.start.base_tree, loop.start.base_commit)

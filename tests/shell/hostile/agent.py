@@ -157,10 +157,5 @@ def way_env(_):
         print(name + "=" + os.environ[name])
 
 
-def way_both_streams(_):
-    os.write(1, b"to out\n")
-    os.write(2, b"to err\n")
-
-
 if __name__ == "__main__":
     globals()["way_" + sys.argv[1]](sys.argv[2] if len(sys.argv) > 2 else "")

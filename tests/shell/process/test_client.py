@@ -107,13 +107,6 @@ def test_garbage_bytes_are_kept_as_they_are(tmp_path, level):
     assert client.read_output(str(tmp_path / "call"), 1 << 20) == (expected, 0, b"")
 
 
-def test_streams_can_be_kept_apart(tmp_path):
-    """With merge off, stderr has files of its own."""
-    run(tmp_path / "call", callkit.agent("bare", tmp_path, "both_streams", merge=False)[0])
-    assert client.read_output(str(tmp_path / "call"), 99)[0] == b"to out\n"
-    assert client.read_output(str(tmp_path / "call"), 99, "err")[0] == b"to err\n"
-
-
 def test_head_and_ring_tail_are_kept_and_the_gap_is_counted(tmp_path):
     """Of a long output the beginning and the very end stay, and the number of bytes between is exact."""
     spec, _ = callkit.agent("bare", tmp_path, "flood", 3, head_bytes=1000, tail_bytes=5000)

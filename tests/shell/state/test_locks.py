@@ -11,8 +11,9 @@ import pytest
 from journal_kit import child, finish
 
 from ralph.errors import Busy, SetupError
+from ralph.shell.process.tree import boot_id, read_process
 from ralph.shell.state import locks
-from ralph.shell.state.locks import alive, boot_id, start_time
+from ralph.shell.state.locks import alive
 
 HOLD = """
 lock = locks.acquire(directory, locks.this_process(int(sys.argv[2]), "loop"))
@@ -161,19 +162,19 @@ def test_link_is_not_followed(tmp_path, path):
 
 def test_alive_is_about_one_process():
     """The same pid with another start time or boot is another process."""
-    start = start_time(os.getpid())
+    start = read_process(os.getpid()).start
     assert start is not None
     assert alive(os.getpid(), start, boot_id())
     assert not alive(os.getpid(), start + 1, boot_id())
     assert not alive(os.getpid(), start, "another boot")
     assert not alive(0, 0, boot_id())
-    assert start_time(2**22 + 1) is None
+    assert read_process(2**22 + 1) is None
 
 
 def test_zombie_is_dead():
     """A process that ended but was not waited for does not count as alive."""
     process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    start = start_time(process.pid)
+    start = read_process(process.pid).start
     assert start is not None
     assert alive(process.pid, start, boot_id())
     os.kill(process.pid, signal.SIGKILL)
@@ -181,7 +182,7 @@ def test_zombie_is_dead():
     while alive(process.pid, start, boot_id()) and time.monotonic() < until:
         time.sleep(0.01)
     assert not alive(process.pid, start, boot_id())
-    assert start_time(process.pid) == start
+    assert read_process(process.pid).start == start
     process.communicate()
 
 
@@ -191,7 +192,7 @@ def test_strange_process_names(tmp_path):
     os.symlink("/bin/sleep", script)
     process = subprocess.Popen([script, "30"])
     try:
-        start = start_time(process.pid)
+        start = read_process(process.pid).start
         assert start is not None
         assert start > 1
         assert alive(process.pid, start, boot_id())

@@ -5,16 +5,17 @@ Words of sub-agents are theirs, not the agent's: only messages without a parent 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 
 from ralph.agents import AgentFact, Closed, Denied, Said, SessionSeen, ToolUsed
-from ralph.agents._kit.faults import fault_fact
-from ralph.agents._kit.fields import Fields, count_of, rows, size_of, status, table, text, words
+from ralph.agents._kit.faults import fault_in_words
+from ralph.agents._kit.fields import Fields, count_of, patch_size, rows, size_of, table, text, words
 from ralph.agents._kit.stream import Account, Format, Made, Total
 
-_PATHS = ("file_path", "absolute_path", "notebook_path", "path", "filePath")
+_PATHS = ("file_path", "absolute_path", "notebook_path", "path", "filePath", "dir_path")
 _DETAILS = ("command", "pattern", "query", "url", "description")
+_OLD = ("old_string", "oldString", "old_str", "before")
+_NEW = ("new_string", "newString", "new_str", "after")
 
 
 def assistant_facts(fields: Fields) -> Iterator[AgentFact]:
@@ -30,16 +31,14 @@ def assistant_facts(fields: Fields) -> Iterator[AgentFact]:
 def tool_use(name: str, given: Fields) -> ToolUsed:
     """A tool with the file it is about, and how much it changes there."""
     edits = rows(given, "edits") or [given]
-    pairs = [
-        (_first(edit, "old_string", "oldString"), _first(edit, "new_string", "newString")) for edit in edits
-    ]
-    whole = text(given, "content")
+    pairs = [(_first(edit, *_OLD), _first(edit, *_NEW)) for edit in edits]
+    whole, patch = _first(given, "content", "file_text"), text(given, "patch")
     added = removed = None
     if any(new for _, new in pairs) or any(old for old, _ in pairs):
         sizes = [size_of(old, new) for old, new in pairs]
         added, removed = sum(size[0] for size in sizes), sum(size[1] for size in sizes)
-    elif whole:
-        added, removed = size_of("", whole)
+    elif whole or patch:
+        added, removed = size_of("", whole) if whole else patch_size(patch)
     path = next((found for key in _PATHS if (found := words(given, key))), "")
     detail = next((found for key in _DETAILS if (found := words(given, key))), "")
     return ToolUsed(name or "tool", path, detail, added, removed)
@@ -56,18 +55,15 @@ def _first(fields: Fields, *keys: str) -> str:
     return next((found for key in keys if (found := text(fields, key))), "")
 
 
-_STATUS = re.compile(r"\b([45]\d\d)\b")
-
-
 def plain_format(
     more: Mapping[str, Callable[[Account, Fields], Made]] | None = None, quiet: frozenset[str] = frozenset()
 ) -> Format:
     """The events of Claude Code as others copied them: how it began, messages, one result."""
-    events = {"system": _began, "assistant": _said, "result": _result, **(more or {})}
+    events = {"system": began, "assistant": _said, "result": _result, **(more or {})}
     return Format(events=events, quiet=quiet | {"user", "stream_event"})
 
 
-def _began(_account: Account, fields: Fields) -> Iterator[AgentFact]:
+def began(_account: Account, fields: Fields) -> Iterator[AgentFact]:
     if text(fields, "subtype") == "init" and (session := words(fields, "session_id", 100)):
         yield SessionSeen(session)
 
@@ -89,5 +85,4 @@ def _result(_account: Account, fields: Fields) -> Iterator[AgentFact | Total]:
         return
     yield Closed(ok=False)
     told = text(fields, "error") or text(fields, "result") or words(fields, "subtype", 60)
-    found = _STATUS.search(told)
-    yield fault_fact(status(found[1]) if found else None, told[:400], told=told, otherwise="crash")
+    yield fault_in_words(told[:400], told)

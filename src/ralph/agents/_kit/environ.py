@@ -17,56 +17,17 @@ LOOP_MARKER = "RALPH_LOOP_ID"
 
 # What any program needs to find its way: search path, home, language, terminal, proxies, certificates.
 ORDINARY: tuple[str, ...] = (
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "LANG",
-    "LANGUAGE",
-    "LC_*",
-    "TZ",
-    "TERM",
-    "COLORTERM",
-    "NO_COLOR",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "NO_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "all_proxy",
-    "no_proxy",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "REQUESTS_CA_BUNDLE",
-    "CURL_CA_BUNDLE",
-    "NODE_EXTRA_CA_CERTS",
-    "XDG_CONFIG_HOME",
-    "XDG_DATA_HOME",
-    "XDG_CACHE_HOME",
+    *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_*", "TZ", "TERM", "COLORTERM"),
+    *("NO_COLOR", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy"),
+    *("all_proxy", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
+    *("NODE_EXTRA_CA_CERTS", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"),
     "RUSTUP_HOME",  # `cargo` on PATH is a link that looks there for the real one
 )
-
 # What a user's own agent command is expected to see: keys and addresses of model providers.
 PROVIDERS: tuple[str, ...] = (
-    "ANTHROPIC_*",
-    "CLAUDE_*",
-    "OPENAI_*",
-    "CODEX_*",
-    "AZURE_OPENAI_*",
-    "GEMINI_*",
-    "GOOGLE_API_KEY",
-    "OPENROUTER_*",
-    "MISTRAL_*",
-    "DEEPSEEK_*",
-    "GROQ_*",
-    "XAI_*",
-    "ZAI_*",
-    "MOONSHOT_*",
-    "MINIMAX_*",
-    "DASHSCOPE_*",
-    "OLLAMA_*",
+    *("ANTHROPIC_*", "CLAUDE_*", "OPENAI_*", "CODEX_*", "AZURE_OPENAI_*", "GEMINI_*", "GOOGLE_API_KEY"),
+    *("OPENROUTER_*", "MISTRAL_*", "DEEPSEEK_*", "GROQ_*", "XAI_*", "ZAI_*", "MOONSHOT_*", "MINIMAX_*"),
+    *("DASHSCOPE_*", "OLLAMA_*"),
 )
 
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH", re.IGNORECASE)

@@ -23,61 +23,40 @@ _STATUS: dict[int, FaultKind] = {
     503: "overload",
     529: "overload",
 }
-LITELLM: dict[str, FaultKind] = {
-    "AuthenticationError": "auth",
-    "PermissionDeniedError": "auth",
-    "RateLimitError": "limit",
-    "ServiceUnavailableError": "overload",
-    "InternalServerError": "server",
-    "BadGatewayError": "server",
-    "APIConnectionError": "network",
-    "APIError": "server",
-    "Timeout": "network",
-    "ContextWindowExceededError": "context",
-    "BadRequestError": "request",
-    "NotFoundError": "request",
-    "BudgetExceededError": "credit",
-}  # classes of its errors; several CLIs call models through it
-_CODES: dict[str, FaultKind] = {
-    "authentication_error": "auth",
-    "authentication_failed": "auth",
-    "invalid_api_key": "auth",
-    "permission_error": "auth",
-    "oauth_org_not_allowed": "auth",
-    "unauthorized": "auth",
-    "billing_error": "credit",
-    "insufficient_quota": "credit",
-    "insufficient_balance": "credit",
-    "rate_limit": "limit",
-    "rate_limited": "limit",
-    "user_global_rate_limited": "limit",
-    "user_model_rate_limited": "limit",
-    "user_weekly_rate_limited": "limit",
-    "too_many_requests": "limit",
-    "rate_limit_error": "limit",
-    "rate_limit_exceeded": "limit",
-    "resource_exhausted": "limit",
-    "usage_limit_reached": "limit",
-    "overloaded": "overload",
-    "overloaded_error": "overload",
-    "server_is_overloaded": "overload",
-    "unavailable": "overload",
-    "api_error": "server",
-    "internal": "server",
-    "internal_server_error": "server",
-    "server_error": "server",
-    "connection_error": "network",
-    "network": "network",
-    "timeout": "network",
-    "context_length_exceeded": "context",
-    "context_window_exceeded": "context",
-    "prompt_too_long": "context",
-    "request_too_large": "context",
-    "invalid_request": "request",
-    "invalid_request_error": "request",
-    "model_not_found": "request",
-    "not_found_error": "request",
-}
+
+
+def _by_code(codes: dict[FaultKind, str]) -> dict[str, FaultKind]:
+    return {code: kind for kind, words in codes.items() for code in words.split()}
+
+
+# Classes of litellm's errors; several CLIs call models through it.
+LITELLM = _by_code(
+    {
+        "auth": "AuthenticationError PermissionDeniedError",
+        "limit": "RateLimitError",
+        "overload": "ServiceUnavailableError",
+        "server": "InternalServerError BadGatewayError APIError",
+        "network": "APIConnectionError Timeout",
+        "context": "ContextWindowExceededError",
+        "request": "BadRequestError NotFoundError",
+        "credit": "BudgetExceededError",
+    }
+)
+_CODES = _by_code(
+    {
+        "auth": "authentication_error authentication_failed invalid_api_key permission_error"
+        " oauth_org_not_allowed unauthorized",
+        "credit": "billing_error insufficient_quota insufficient_balance",
+        "limit": "rate_limit rate_limited user_global_rate_limited user_model_rate_limited"
+        " user_weekly_rate_limited too_many_requests rate_limit_error rate_limit_exceeded"
+        " resource_exhausted usage_limit_reached",
+        "overload": "overloaded overloaded_error server_is_overloaded unavailable",
+        "server": "api_error internal internal_server_error server_error",
+        "network": "connection_error network timeout",
+        "context": "context_length_exceeded context_window_exceeded prompt_too_long request_too_large",
+        "request": "invalid_request invalid_request_error model_not_found not_found_error",
+    }
+)
 # Some providers refuse a prompt that is too long as they refuse any bad request, and tell it in words only.
 _TOO_LONG = re.compile(
     r"prompt (?:is|as) too long|input is too long|token count .{0,40}exceeds|maximum context length|"
@@ -125,6 +104,30 @@ def fault_fact(
     if kind == "limit":
         return limit_fault(message, told=told, reset_at=reset_at, after=after)
     return FaultSeen(kind, message)
+
+
+# What Node's fetch and its kin say of a connection that is gone.
+_GONE = ("Connection error", "fetch failed", "ECONNREFUSED", "ECONNRESET", "terminated", "socket")
+_IN_WORDS = re.compile(r"\b([45]\d\d)\b")
+MAX_RETRY_SECONDS = 60.0  # of a CLI's own waiting that are let pass
+
+
+def fault_in_words(message: str, told: str = "") -> FaultSeen | LimitHit:
+    """The same of an error that is words only: with a status among them, or of a lost connection."""
+    said = told or message
+    found = _IN_WORDS.search(said)
+    gone = any(words in said for words in _GONE)
+    code = int(found[1]) if found else None
+    return fault_fact(code, message, told=told, otherwise="network" if gone else "crash")
+
+
+def retry_fact(kind: FaultKind, message: str, seconds: float = 0.0) -> FaultSeen | LimitHit | Retried:
+    """It tries again by itself: pointless for a refused login, and our business for a long wait."""
+    if kind in ("auth", "credit"):
+        return FaultSeen(kind, message, stop=True)
+    if seconds > MAX_RETRY_SECONDS:
+        return LimitHit(message, after=seconds, stop=True)
+    return Retried(kind, message, seconds or None)
 
 
 def is_limit(message: str) -> bool:

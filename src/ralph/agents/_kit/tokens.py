@@ -13,18 +13,16 @@ import copy
 import hashlib
 import json
 import re
-from datetime import UTC, datetime
 
 from msgspec import Struct
 
-from ralph.agents._kit.fields import Fields, parse_object
+from ralph.agents._kit.fields import Fields, epoch_seconds, parse_object
 from ralph.agents._kit.folders import Login
 
 LARGEST = 1 << 20  # bytes of a login file
 SKEW = 300.0  # seconds by which clocks may differ
 FARTHEST = 100 * 86400.0  # seconds from now until which a token may be valid
 _TOKEN = re.compile(r"[\x21-\x7e]{1,16384}")
-_FIRST_MILLISECONDS = 1e11
 _CLAIMS = ("iss", "sub")
 
 
@@ -83,7 +81,7 @@ def _problem(login: Login, known: Fields, entry: Fields, now: float) -> str:
         claims = _claims(before)
         if claims and _claims(after) != claims:
             return f"it belongs to another login ({path} names somebody else)"
-    moment = _moment(value_at(entry, login.when))
+    moment = epoch_seconds(value_at(entry, login.when))
     if moment is None:
         return f"{login.when} is no time"
     told = isinstance(value_at(entry, login.when), str)  # a time that has passed; as a number it is an expiry
@@ -119,21 +117,8 @@ def _put(entry: Fields, path: str, value: object) -> None:
 
 
 def _later(after: object, before: object) -> bool:
-    new, old = _moment(after), _moment(before)
+    new, old = epoch_seconds(after), epoch_seconds(before)
     return new is not None and (old is None or new > old)
-
-
-def _moment(value: object) -> float | None:
-    """Epoch seconds, from a number in seconds or milliseconds or from an ISO time."""
-    if isinstance(value, str):
-        try:
-            found = datetime.fromisoformat(value)
-        except ValueError:
-            return None
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e15:
-        return None
-    return value / 1000 if value >= _FIRST_MILLISECONDS else float(value)
 
 
 def _claims(token: object) -> tuple[object, ...]:

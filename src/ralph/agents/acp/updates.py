@@ -232,13 +232,8 @@ FORMAT = Format(
     },
     quiet=frozenset(
         {
-            "unloaded",
-            "acp.agent_thought_chunk",
-            "acp.user_message_chunk",
-            "acp.plan",
-            "acp.available_commands_update",
-            "acp.current_mode_update",
-            "acp.config_option_update",
+            *("unloaded", "acp.agent_thought_chunk", "acp.user_message_chunk", "acp.plan"),
+            *("acp.available_commands_update", "acp.current_mode_update", "acp.config_option_update"),
             "acp.session_info_update",
         }
     ),

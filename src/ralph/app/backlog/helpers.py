@@ -18,7 +18,7 @@ from ralph.core.model.verdict import Verdict
 from ralph.errors import UserError
 from ralph.shell.backlog.place import prd_files, read_prd_file
 from ralph.shell.backlog.store import UNREADABLE, load_file, recorded_names
-from ralph.shell.git.project import Project, find_project, user_call
+from ralph.shell.git.project import Project, find_object, find_project
 
 
 class HelperAnswer(Struct, frozen=True):
@@ -145,12 +145,10 @@ def evidence_of(commands: dict[str, str], verdicts: dict[str, Verdict]) -> dict[
 
 
 def _full_commit(project: Project, rev: str) -> str:
-    asked = ["rev-parse", "-q", "--verify", "--end-of-options", f"{rev}^{{commit}}"]
-    done = user_call(project, asked, ok=None)
-    if done.code:
-        words = f"there is no commit '{rev[:80]}'"
-        raise UserError(words, code="E-BACKLOG-INVALID-ATTEMPT-DATA", next="git log --oneline")
-    return done.out.decode().strip()
+    if commit := find_object(project, f"{rev}^{{commit}}"):
+        return commit
+    words = f"there is no commit '{rev[:80]}'"
+    raise UserError(words, code="E-BACKLOG-INVALID-ATTEMPT-DATA", next="git log --oneline")
 
 
 def increment(desk: Desk, name: str, *, block_on_max: bool, reason: str) -> HelperAnswer:

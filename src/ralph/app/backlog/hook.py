@@ -14,7 +14,7 @@ from ralph.core.backlog.items import FeatureList, Problem
 from ralph.core.backlog.prd import Prd, check_links, prd_names, read_prd
 from ralph.core.backlog.read_list import read_list
 from ralph.errors import NeedsHuman, UserError
-from ralph.shell.git.project import Project, find_project, user_call
+from ralph.shell.git.project import Project, committed_file, find_project, user_call
 
 _MARK = "# installed by ralph backlog hook --install"
 _SCRIPT = f"#!/bin/sh\n{_MARK}\nexec ralph backlog hook\n"
@@ -48,10 +48,10 @@ def check_push(desk: Desk, refs: str) -> list[Problem]:
 
 
 def _check_commit(desk: Desk, project: Project, commit: str) -> list[Problem]:
-    text = _blob(project, commit, desk.place.inside)
-    if text is None:
+    data = committed_file(project, commit, desk.place.inside)
+    if data is None:
         return []
-    found = read_list(text)
+    found = read_list(data.decode("utf-8", "replace"))
     problems = [one for one in found.problems if one.severity != "INFO"]
     names, read = _prds_at(desk, project, commit)
     prds, more = check_links(found, names, read)
@@ -80,11 +80,7 @@ def _prds_at(desk: Desk, project: Project, commit: str) -> tuple[list[str], PrdR
 
     def read(file: str) -> Prd | None:
         path = next((f"{folder}/{one}" for one in prd_names(file) if one in names), "")
-        return read_prd(_blob(project, commit, path) or "", path) if path else None
+        data = committed_file(project, commit, path) if path else None
+        return read_prd((data or b"").decode("utf-8", "replace"), path) if path else None
 
     return names, read
-
-
-def _blob(project: Project, commit: str, path: str) -> str | None:
-    done = user_call(project, ["cat-file", "blob", f"{commit}:{path}"], ok=None)
-    return None if done.code else done.out.decode("utf-8", "replace")

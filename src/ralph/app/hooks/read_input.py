@@ -8,14 +8,8 @@ from typing import Any
 
 MAX_BYTES = 100_000
 EVENTS = (
-    "Stop",
-    "SubagentStop",
-    "TaskCompleted",
-    "TeammateIdle",
-    "SubagentStart",
-    "PreToolUse",
-    "PostToolUse",
-    "SessionStart",
+    *("Stop", "SubagentStop", "TaskCompleted", "TeammateIdle", "SubagentStart", "PreToolUse"),
+    *("PostToolUse", "SessionStart"),
 )
 # What the hosts call the same.
 _OTHER_NAMES = {

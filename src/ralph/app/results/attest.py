@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Mapping
 
-from ralph.app.place import state_of
 from ralph.clock import Clock, SystemClock
 from ralph.errors import UserError
 from ralph.shell.attestation import make, trust
@@ -17,18 +16,19 @@ from ralph.shell.attestation.keys import Public
 from ralph.shell.attestation.trust import Trusted
 from ralph.shell.git.project import find_project
 from ralph.shell.journal.entries import Record
+from ralph.shell.state.directory import open_state, state_dir
 
 __all__ = ["REF", "Public", "Trusted", "Written"]
 
 
 def attest(record: Record, env: Mapping[str, str], clock: Clock | None = None) -> str:
     """The path of this loop's signed statement, made now unless it is there and holds."""
-    return make.attest(state_of(env), record, env, (clock or SystemClock()).now())
+    return make.attest(open_state(state_dir(env), create=True), record, env, (clock or SystemClock()).now())
 
 
 def export_bundle(record: Record, env: Mapping[str, str], out: str) -> Written:
     """All that a third person needs to check the loop, as one file."""
-    return write_bundle(state_of(env), record, env, out, SystemClock().now())
+    return write_bundle(open_state(state_dir(env), create=True), record, env, out, SystemClock().now())
 
 
 def export_notes(record: Record, env: Mapping[str, str]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from ralph.clock import SystemClock
 from ralph.core.model import events as e
 from ralph.errors import Bug, JournalError, NothingToDo, RalphError, SetupError, UserError
 from ralph.shell.files.safe_tree import remove_tree
-from ralph.shell.git.project import user_call
+from ralph.shell.git.project import find_object
 from ralph.shell.git.refs import loop_ref, read_refs
 from ralph.shell.git.workspace import remove_loop
 from ralph.shell.ports import Quiet
@@ -58,16 +58,11 @@ def _find_whole(name: str, env: Mapping[str, str]) -> Belongings:
         raise NothingToDo(
             f"loop '{name}' was dropped already", code="E-LOOP-DROPPED", next=f"ralph report {name}"
         )
-    with hold_loop(name, env, SystemClock(), Quiet()) as held:
+    with hold_loop(name, env, SystemClock()) as held:
         loop, state = held.loop, held.state
         name = loop.sealed.loop
         project = held.store.project
-        there = (
-            user_call(
-                project, ["rev-parse", "-q", "--verify", f"refs/heads/{loop.landing.branch}"], ok=None
-            ).code
-            == 0
-        )
+        there = bool(find_object(project, f"refs/heads/{loop.landing.branch}"))
         places = (os.path.join(state.workspaces, name), loop_folder(state, name))
         return Belongings(
             refs=tuple(read_refs(project, loop_ref(name, ""))),
@@ -104,7 +99,7 @@ def _drop_rest(name: str, env: Mapping[str, str]) -> None:
 def _drop_whole(name: str, env: Mapping[str, str]) -> None:
     if read_loop(name, env).loop.phase != "ended":
         send_and_wait(name, env, e.AbortAsked(reason="dropped by the user"), until="ended")
-    with hold_loop(name, env, SystemClock(), Quiet()) as held:
+    with hold_loop(name, env, SystemClock()) as held:
         loop, state = held.loop, held.state
         name = loop.sealed.loop
         held.scribe.append(e.LoopDropped(note="dropped by the user"))

@@ -20,12 +20,11 @@ from ralph.core.model.loop import Loop
 from ralph.core.model.outcome import DONE
 from ralph.core.views.plan_view import newest_item
 from ralph.errors import NeedsHuman, NothingToDo, UserError
-from ralph.shell.git.project import user_call
+from ralph.shell.git.project import is_ancestor
 from ralph.shell.git.refs import loop_ref, read_refs
 from ralph.shell.git.store import Store
 from ralph.shell.landing import land
 from ralph.shell.landing.recover import Landing
-from ralph.shell.ports import Attention, Quiet, Watcher
 from ralph.shell.run.hold import HeldLoop, hold_loop
 
 
@@ -47,13 +46,10 @@ class Landed(Struct, frozen=True):
 def merge(
     request: MergeRequest,
     env: Mapping[str, str],
-    *,
-    watcher: Watcher | None = None,
-    attend: Attention = lambda _: False,
 ) -> Landed:
     """Land a loop's result; a landing that was killed half-way is finished first."""
     name, checkpoint = request.loop, request.checkpoint
-    with hold_loop(name, env, SystemClock(), watcher or Quiet()) as held:
+    with hold_loop(name, env, SystemClock()) as held:
         loop, store = held.loop, held.store
         if loop.landing.state == "landing":
             return _finish_landing(held)
@@ -71,7 +67,7 @@ def merge(
             _refuse_unproven(loop, agreed=request.unproven)
             verified, note = False, "green, but not proven"
         if _parent_base(loop) != old:
-            new, merged = _merge_moved_branch(held, env, attend, old, new, rejudge=request.rejudge)
+            new, merged = _merge_moved_branch(held, env, old, new, rejudge=request.rejudge)
             verified, note = verified and not merged, merged or note
         order = loop.sealed
         start = order.base.commit if order.with_changes and _parent_base(loop) == old else None
@@ -148,7 +144,7 @@ def _refuse_unproven(loop: Loop, *, agreed: bool) -> None:
 
 
 def _merge_moved_branch(
-    held: HeldLoop, env: Mapping[str, str], attend: Attention, old: str, new: str, *, rejudge: bool
+    held: HeldLoop, env: Mapping[str, str], old: str, new: str, *, rejudge: bool
 ) -> tuple[str, str]:
     """Your branch has moved on: the merge of both, judged anew when asked for."""
     loop, store = held.loop, held.store
@@ -168,7 +164,7 @@ def _merge_moved_branch(
             why=f"it is at {old[:12]}, the loop began at {_parent_base(loop)[:12]}",
             next=f"ralph merge {name} --rejudge",
         )
-    rejudge_tree(held, env, attend, found.tree)
+    rejudge_tree(held, env, found.tree)
     commit = land.commit_merge(
         store, found.tree, [old, new], f"Merge the result of ralph loop {name}", int(loop.now)
     )
@@ -199,14 +195,13 @@ def _resume_landing(held: HeldLoop, plan: Landing) -> bool:
     if os.path.exists(held.note):
         return land.recover_landing(held.store, plan, note=held.note) == "landed"
     result = plan.old if plan.undo else plan.new
-    asked = ["merge-base", "--is-ancestor", result, held.store.project.head]
-    there = user_call(held.store.project, asked, ok=None).code == 0
+    there = is_ancestor(held.store.project, result, held.store.project.head)
     return there is not plan.undo
 
 
-def undo(name: str, env: Mapping[str, str], *, watcher: Watcher | None = None) -> Landed:
+def undo(name: str, env: Mapping[str, str]) -> Landed:
     """Take back a landing on which nobody has built."""
-    with hold_loop(name, env, SystemClock(), watcher or Quiet()) as held:
+    with hold_loop(name, env, SystemClock()) as held:
         loop, order = held.loop, held.loop.sealed
         if loop.landing.state not in ("landed", "undoing"):
             raise NothingToDo(f"loop '{name}' is not merged", code="E-UNDO-NONE", next=f"ralph status {name}")

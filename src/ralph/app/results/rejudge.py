@@ -13,12 +13,11 @@ from ralph.errors import NeedsHuman, SetupError
 from ralph.shell.files.safe_tree import remove_tree
 from ralph.shell.gate_run.verdicts import Judge
 from ralph.shell.git.workspace import make_workspace
-from ralph.shell.ports import Attention
 from ralph.shell.run.hold import HeldLoop
 from ralph.shell.run.site import open_site
 
 
-def rejudge_tree(held: HeldLoop, env: Mapping[str, str], attend: Attention, tree: str) -> None:
+def rejudge_tree(held: HeldLoop, env: Mapping[str, str], tree: str) -> None:
     """Every gate over the merged tree; raises when it does not pass, or gave no answer."""
     loop, store = held.loop, held.store
     name = loop.sealed.loop
@@ -33,7 +32,9 @@ def rejudge_tree(held: HeldLoop, env: Mapping[str, str], attend: Attention, tree
     )
     judge = Judge(site, space.modules)
     verdicts: dict[str, Verdict] = {}
-    for verdict in judge.patiently(loop.sealed.criterion.gates, tree, "final", loop.proof.baseline, attend):
+    for verdict in judge.patiently(
+        loop.sealed.criterion.gates, tree, "final", loop.proof.baseline, lambda _: False
+    ):
         verdicts[verdict.gate] = verdict
     remove_tree(os.path.join(site.folder, "checkouts"))
     missing = next((one for one in verdicts.values() if is_missing(one, settled=True)), None)

@@ -7,6 +7,8 @@ were sent are in the blob that the journal names.
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import Struct
 
 from ralph.app.views.owed_prompt import about_to_call, owed_text
@@ -50,39 +52,34 @@ class Shown(Struct, frozen=True, kw_only=True):
 def find_prompts(record: Record, state: State, iteration: int | None) -> tuple[Shown, Shown | None]:
     """The prompt that is meant, and the one before it."""
     calls = [event for event in record.events if isinstance(event, e.AgentStarted)]
-    if iteration is not None:
-        at = next((n for n in reversed(range(len(calls))) if calls[n].iteration == iteration), None)
-        if at is None:
-            known = ", ".join(dict.fromkeys(str(call.iteration) for call in calls)) or "none"
-            raise UserError(
-                f"loop '{record.name}' has no call in iteration {iteration}",
-                code="E-PROMPT-ITERATION",
-                why=f"expected one of: {known}",
-                next=f"ralph logs {record.name}",
-            )
-        return _sent_prompt(record, state, calls[at]), _sent_prompt(
-            record, state, calls[at - 1]
-        ) if at else None
-    owing = about_to_call(record.loop)
+    owing = about_to_call(record.loop) if iteration is None else None
     if owing is not None:
         return _next_prompt(record, state, owing), _sent_prompt(record, state, calls[-1]) if calls else None
-    if not calls:
+    wanted = [n for n, call in enumerate(calls) if iteration in (None, call.iteration)]
+    if not wanted and iteration is None:
         raise NothingToDo(
             f"loop '{record.name}' has called no agent and is not about to",
             code="E-PROMPT-NONE",
             next=f"ralph status {record.name}",
         )
-    return _sent_prompt(record, state, calls[-1]), _sent_prompt(record, state, calls[-2]) if len(
-        calls
-    ) > 1 else None
+    if not wanted:
+        known = ", ".join(dict.fromkeys(str(call.iteration) for call in calls)) or "none"
+        raise UserError(
+            f"loop '{record.name}' has no call in iteration {iteration}",
+            code="E-PROMPT-ITERATION",
+            why=f"expected one of: {known}",
+            next=f"ralph logs {record.name}",
+        )
+    at = wanted[-1]
+    return _sent_prompt(record, state, calls[at]), _sent_prompt(record, state, calls[at - 1]) if at else None
 
 
 def _sent_prompt(record: Record, state: State, call: e.AgentStarted) -> Shown:
     text = blobs.get(state.blobs, call.prompt).decode("utf-8", "replace")
     order = failover.with_agent(record.loop.sealed, call.using, "planning" if call.purpose == "plan" else "")
     return _shown_prompt(
-        record.name,
         text,
+        loop=record.name,
         iteration=call.iteration,
         call=call.call,
         agent=call.agent,
@@ -100,8 +97,8 @@ def _next_prompt(record: Record, state: State, loop: Loop) -> Shown:
     item = loop.build.item
     kind = kind_of(loop)
     return _shown_prompt(
-        record.name,
         owed_text(record.name, loop, state),
+        loop=record.name,
         iteration=owed.iteration,
         call=owed.call,
         agent=order.agent.name,
@@ -112,32 +109,9 @@ def _next_prompt(record: Record, state: State, loop: Loop) -> Shown:
     )
 
 
-def _shown_prompt(
-    name: str,
-    text: str,
-    *,
-    iteration: int,
-    call: int,
-    agent: str,
-    model: str,
-    purpose: str,
-    item: str,
-    sent: bool,
-) -> Shown:
-    return Shown(
-        loop=name,
-        iteration=iteration,
-        call=call,
-        agent=agent,
-        model=model,
-        purpose=purpose,
-        item=item,
-        sent=sent,
-        text=safe_lines(text),
-        parts=parts_of(text),
-        tokens=tokens(text),
-        window=window(agent, model),
-    )
+def _shown_prompt(text: str, **about: Any) -> Shown:
+    size = window(about["agent"], about["model"])
+    return Shown(**about, text=safe_lines(text), parts=parts_of(text), tokens=tokens(text), window=size)
 
 
 def difference(before: Shown, after: Shown) -> list[str]:

@@ -7,7 +7,6 @@ private home of its own. Their answers are cleaned, cut and kept as notes. What 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -17,8 +16,7 @@ from ralph.core.model import actions
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.core.model.order import Order
-from ralph.shell.agent_call.beside.side_calls import judge_order, watch_calls
-from ralph.shell.agent_call.call import Begun, Caller
+from ralph.shell.agent_call.beside.side_calls import SideCall, judge_order, make_at_once
 from ralph.shell.git.checkout import Submodule, fresh_checkout
 from ralph.shell.git.trees import list_tree
 from ralph.shell.ports import Attention
@@ -46,40 +44,28 @@ class Readers:
     def finish(self, loop: Loop, action: actions.RunReaders, attend: Attention) -> e.ReadersEnded | None:
         """All of them, or what an earlier runner began of them; None when asked to drop it."""
         order, parts = self._order(), self._areas(loop, action)
-        look = self._checkout(loop.work.tree)
-        asked = loop.with_call(session=None)
-        callers, begun, ended = [], {}, {}
-        for number, part in enumerate(parts):
-            site = replace(self.site, order=order, look=look, aside=f"reader-{number}")
-            caller = Caller(site, order)
-            callers.append(caller)
-            told = actions.RunAgent(iteration=loop.iteration, call=action.call + number)
-            prompt = reader_prompt(loop, self._given, part).encode()
-            found = caller.begin(asked, told, prompt, ())
-            if isinstance(found, Begun):
-                begun[number] = found
-            else:
-                ended[number] = found
-        try:
-            names = [f"reader {number + 1}" for number in range(len(parts))]
-            dropped = watch_calls(self.site, callers, begun, names, attend)
-        finally:
-            for number, one in begun.items():
-                ended[number] = callers[number].end(asked, one)
-        if dropped:
+        site = replace(self.site, order=order, look=self._checkout(loop.work.tree))
+        asked = [
+            SideCall(
+                replace(site, aside=f"reader-{number}"),
+                loop,
+                action.call + number,
+                reader_prompt(loop, self._given, part).encode(),
+                loop.limits.iteration_time,
+                f"reader {number + 1}",
+            )
+            for number, part in enumerate(parts)
+        ]
+        ended = make_at_once(self.site, asked, attend)
+        if ended is None:
             return None
+        secrets = secret_values({**self.site.env, **order.agent.env})
+        faults = [f"{one.fault.kind}: {one.fault.message}" if one.fault else "" for one in ended]
+        notes = zip(parts, asked, faults, strict=True)
         return e.ReadersEnded(
-            notes=tuple(
-                reader_note(part, *self._answer(callers[n], ended[n])) for n, part in enumerate(parts)
-            ),
-            usages=tuple(one.usage for _, one in sorted(ended.items())),
+            notes=tuple(reader_note(part, one.caller.message, fault, secrets) for part, one, fault in notes),
+            usages=tuple(one.usage for one in ended),
         )
-
-    def _answer(self, caller: Caller, ended: e.AgentEnded) -> tuple[str, str, Sequence[str]]:
-        """What a reader said, its fault, and what must not be told of either."""
-        secrets = secret_values({**self.site.env, **self._order().agent.env})
-        fault = f"{ended.fault.kind}: {ended.fault.message}" if ended.fault is not None else ""
-        return caller.message, fault, secrets
 
     def _areas(self, loop: Loop, action: actions.RunReaders) -> tuple[tuple[str, ...], ...]:
         found = areas(list_tree(self.site.store, loop.work.tree), action.count)

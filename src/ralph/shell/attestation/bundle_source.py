@@ -12,7 +12,7 @@ import tempfile
 
 from ralph.errors import RalphError, UserError
 from ralph.shell.git.command import HARMLESS, clean_text, find_git, run_git, scrubbed_env
-from ralph.shell.git.project import Project, find_project, user_call
+from ralph.shell.git.project import Project, find_object, find_project, user_call
 from ralph.shell.git.store import Store, private_call, write_git_dir
 
 MAX_TREE_BYTES = 4 << 30  # bytes of all files of a tree
@@ -69,7 +69,7 @@ def unpack(source: str, into: str, base: str, result: str, tree: str) -> Project
         (BASE, base, "base"),
         ("refs/heads/result^{tree}", tree, "tree of the result"),
     ):
-        seen = user_call(project, ["rev-parse", "--verify", "-q", rev], ok=None).out.decode().strip()
+        seen = find_object(project, rev)
         if seen != wanted:
             raise BadSource(f"its {what} is {seen[:12] or 'missing'}, the statement says {wanted[:12]}")
     for rev in ("refs/heads/result", BASE):

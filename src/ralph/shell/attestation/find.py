@@ -17,7 +17,7 @@ from ralph.shell.attestation.bundle import BadBundle
 from ralph.shell.attestation.envelope import BadEnvelope, Sealed, unseal
 from ralph.shell.attestation.git_notes import read_notes
 from ralph.shell.attestation.keys import Public, load_public
-from ralph.shell.git.project import Project, find_project, user_call
+from ralph.shell.git.project import Project, find_object, find_project
 from ralph.shell.journal.open import read_journal
 from ralph.shell.journal.record import Record, find_loop, load, project_top
 from ralph.shell.state import blobs
@@ -151,7 +151,7 @@ def _loop(state: State, name: str, record: Record) -> FoundProof:
         candidates=candidates,
         trouble=trouble,
         project=project,
-        tree=_rev(project, f"{commit}^{{tree}}"),
+        tree=find_object(project, f"{commit}^{{tree}}"),
         commit=commit,
         record=record,
     )
@@ -162,10 +162,10 @@ def _of_commit(state: State, target: str, cwd: str) -> FoundProof:
         project = find_project(cwd)
     except UserError as error:
         raise _unknown(target, "and this is not a repository") from error
-    commit = "" if target.startswith("-") else _rev(project, f"{target}^{{commit}}")
+    commit = "" if target.startswith("-") else find_object(project, f"{target}^{{commit}}")
     if not commit:
         raise _unknown(target, f"nor a commit of '{project.top}'")
-    tree = _rev(project, f"{commit}^{{tree}}")
+    tree = find_object(project, f"{commit}^{{tree}}")
     seen = {
         sealed.data: sealed
         for sealed in (*make.envelopes_of_tree(state, tree), *read_notes(project, tree, commit))
@@ -199,11 +199,6 @@ def _is_commit(cwd: str, target: str) -> bool:
 
 def _resolves(cwd: str, target: str) -> bool:
     try:
-        return bool(not target.startswith("-") and _rev(find_project(cwd), f"{target}^{{commit}}"))
+        return bool(not target.startswith("-") and find_object(find_project(cwd), f"{target}^{{commit}}"))
     except RalphError:
         return False
-
-
-def _rev(project: Project, rev: str) -> str:
-    done = user_call(project, ["rev-parse", "-q", "--verify", "--end-of-options", rev], ok=None)
-    return done.out.decode("ascii", "replace").strip() if done.code == 0 else ""

@@ -19,9 +19,10 @@ from ralph.agents._kit.environ import secret_values
 from ralph.core.attestation.statement import Statement, StatementFacts, encode, inventory, statement
 from ralph.core.model import events as e
 from ralph.core.model.verdict import Reading, Verdict
-from ralph.errors import JournalError, SetupError, UserError
+from ralph.errors import JournalError, UserError
 from ralph.shell.attestation import trust
 from ralph.shell.attestation.envelope import BadEnvelope, Sealed, seal, signed_by, unseal
+from ralph.shell.files.write_whole import write_whole
 from ralph.shell.journal.entries import Record
 from ralph.shell.state import blobs
 from ralph.shell.state.directory import State, config_dir, safe_name, unusable_error
@@ -35,12 +36,8 @@ class _Evidence(msgspec.Struct, frozen=True):
     environment: tuple[str, ...] = ()
 
 
-def folder(state: State) -> str:
-    return os.path.join(state.root, "attestations")
-
-
 def path_of(state: State, name: str) -> str:
-    return os.path.join(folder(state), safe_name(name) + _SUFFIX)
+    return os.path.join(state.attestations, safe_name(name) + _SUFFIX)
 
 
 def attest(state: State, record: Record, env: Mapping[str, str], now: float) -> str:
@@ -59,7 +56,11 @@ def attest(state: State, record: Record, env: Mapping[str, str], now: float) -> 
         if _subjects(there.statement) == _subjects_of(record) and signed_by(there, known):
             return path
     made = statement(record.loop, facts_of(state, record, env))
-    _write(path, seal(encode(made), trust.signing_key(env, now)))
+    sealed = seal(encode(made), trust.signing_key(env, now))
+    try:
+        write_whole(path, sealed, 0o600)
+    except OSError as error:
+        raise unusable_error(error, state.attestations) from error
     return path
 
 
@@ -74,10 +75,10 @@ def load(state: State, name: str) -> Sealed | None:
 def envelopes_of_tree(state: State, tree: str) -> Iterator[Sealed]:
     """Every envelope here that speaks of this tree, newest first."""
     try:
-        names = [name for name in os.listdir(folder(state)) if name.endswith(_SUFFIX)]
+        names = [name for name in os.listdir(state.attestations) if name.endswith(_SUFFIX)]
     except FileNotFoundError:
         return
-    paths = [os.path.join(folder(state), name) for name in names]
+    paths = [os.path.join(state.attestations, name) for name in names]
     for path in sorted(paths, key=lambda place: -os.lstat(place).st_mtime):
         with suppress(FileNotFoundError, BadEnvelope):
             found = read_envelope(path)
@@ -170,30 +171,3 @@ def _subjects(made: Statement) -> tuple[str, str, str]:
 def _subjects_of(record: Record) -> tuple[str, str, str]:
     loop = record.loop
     return record.name, loop.work.tree, loop.landing.result or loop.sealed.base.commit
-
-
-def _write(path: str, data: bytes) -> None:
-    place, name = os.path.split(path)
-    aside = f".{name}.{os.getpid()}.aside"
-    try:
-        with suppress(FileExistsError):
-            os.mkdir(place, 0o700)
-        directory = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError as error:
-        raise unusable_error(error, place) from error
-    try:
-        if os.fstat(directory).st_uid != os.geteuid():
-            raise SetupError(
-                f"'{place}' belongs to another user", code="E-STATE-OWNER", at=place, next="ralph doctor"
-            )
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-        with open(os.open(aside, flags, 0o600, dir_fd=directory), "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(aside, name, src_dir_fd=directory, dst_dir_fd=directory)
-        os.fsync(directory)
-    except OSError as error:
-        raise unusable_error(error, place) from error
-    finally:
-        os.close(directory)

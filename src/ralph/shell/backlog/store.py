@@ -34,16 +34,15 @@ from ralph.core.backlog.changes import (
 from ralph.core.backlog.items import MAX_BYTES, BacklogItem, FeatureList
 from ralph.core.backlog.json_text import JsonEdit, Style, apply_edits, edit_element, element_starts, style_of
 from ralph.core.backlog.read_list import read_list, reread_item
-from ralph.errors import Bug, Busy, NeedsHuman, NothingToDo, SetupError, UserError
+from ralph.errors import Bug, NeedsHuman, NothingToDo, SetupError, UserError
 from ralph.shell.backlog.place import BacklogPlace, file_stamp
 from ralph.shell.files.write_whole import write_whole
 from ralph.shell.journal.open import open_journal, read_journal
 from ralph.shell.journal.store import JournalRow, JournalStore, backlog_stream
 from ralph.shell.state.directory import open_state, state_dir
-from ralph.shell.state.locks import Lock, acquire, this_process
+from ralph.shell.state.locks import Lock, acquire_within
 
 _TIMEOUT_SECONDS = 20.0
-_POLL_SECONDS = 0.02
 _LARGE = frozenset({"adopted", "synced", "added"})
 EMPTY = b'{\n  "schema_version": "2.0",\n  "items": []\n}\n'
 UNREADABLE = ("parse_failure", "no_items")
@@ -305,16 +304,7 @@ def change_backlog(
 
 def hold(root: str, place: BacklogPlace, clock: Clock, what: str, seconds: float = _TIMEOUT_SECONDS) -> Lock:
     """The kernel's lock on this backlog: for one change, or (`run`) for a worker."""
-    path = lock_path(root, place, what)
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    until = clock.monotonic() + seconds
-    while True:
-        try:
-            return acquire(path, this_process(int(clock.now() * 1000), what))
-        except Busy:
-            if clock.monotonic() >= until:
-                raise
-            clock.sleep(_POLL_SECONDS)
+    return acquire_within(lock_path(root, place, what), what, clock, seconds)
 
 
 def lock_path(root: str, place: BacklogPlace, what: str) -> str:

@@ -20,16 +20,8 @@ FILES = re.compile(
 )
 _GITLAB_WORDS = frozenset(
     {
-        "stages",
-        "variables",
-        "include",
-        "default",
-        "workflow",
-        "image",
-        "services",
-        "cache",
-        "before_script",
-        "after_script",
+        *("stages", "variables", "include", "default", "workflow", "image", "services", "cache"),
+        *("before_script", "after_script"),
     }
 )
 _EVERY_CHANGE = frozenset({"push", "pull_request", "pull_request_target", "merge_group", "workflow_call"})

@@ -38,14 +38,8 @@ from ralph.shell.git.project import Project
 
 # Layer 2, the more binding ones first.
 DOCUMENTS = (
-    "AGENTS.md",
-    "CLAUDE.md",
-    "AIWG.md",
-    "DEVELOPMENT.md",
-    "CONTRIBUTING.md",
-    "README.md",
-    "README.rst",
-    "README",
+    *("AGENTS.md", "CLAUDE.md", "AIWG.md", "DEVELOPMENT.md", "CONTRIBUTING.md", "README.md"),
+    *("README.rst", "README"),
 )
 _DOCUMENTS = re.compile(
     r"(?:docs|\.github)/(?:DEVELOPMENT|CONTRIBUTING|development|contributing|testing)\.md"

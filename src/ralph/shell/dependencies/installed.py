@@ -36,19 +36,7 @@ _BESIDE = (
     ),
 )
 _NATIVE = (
-    ".c",
-    ".cc",
-    ".cpp",
-    ".cxx",
-    ".h",
-    ".hpp",
-    ".pyx",
-    ".pxd",
-    ".rs",
-    ".go",
-    ".f90",
-    ".swg",
-    ".m",
+    *(".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".pyx", ".pxd", ".rs", ".go", ".f90", ".swg", ".m"),
     ".zig",
 )
 _BUILDS = ("setup.py", "Cargo.toml", "binding.gyp", "CMakeLists.txt", "meson.build")

@@ -18,15 +18,8 @@ import msgspec
 
 PINS = ("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml")
 OPAQUE = (
-    "pnpm-lock.yaml",
-    "bun.lock",
-    "bun.lockb",
-    "Pipfile.lock",
-    "Cargo.lock",
-    "go.sum",
-    "Gemfile.lock",
-    "composer.lock",
-    "mix.lock",
+    *("pnpm-lock.yaml", "bun.lock", "bun.lockb", "Pipfile.lock", "Cargo.lock", "go.sum", "Gemfile.lock"),
+    *("composer.lock", "mix.lock"),
 )
 _NAME = re.compile(r"\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*([^;#]*?)\s*(?:;\s*([^#]*?)\s*)?(?:\s#.*)?")
 # Folders whose requirements.txt is for those who build them, and not for everybody.

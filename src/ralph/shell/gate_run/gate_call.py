@@ -181,7 +181,7 @@ class GateCaller:
         place.clean()
         fill = fresh_checkout if call.fresh else update_checkout
         index = place.top + ".index"
-        return fill(self.site.store, place.checkout, index, call.tree, keep=(), modules=self._modules)
+        return fill(self.site.store, place.checkout, index, call.tree, self._modules)
 
     def _place_shares(self, checkout: str, shares: Shares) -> Reading | None:
         """Mount points of what is shared in, empty in the checkout itself; none behind a link of the tree."""

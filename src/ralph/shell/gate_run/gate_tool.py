@@ -8,7 +8,8 @@ from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Reading
 from ralph.gates.command import simple_commands
 from ralph.gates.seal import SHELL
-from ralph.shell.sandbox import bubblewrap, tools
+from ralph.shell.files.paths import covers
+from ralph.shell.sandbox import tools
 from ralph.shell.sandbox.bubblewrap import SharedMount
 from ralph.shell.sandbox.own_env import only_ours
 from ralph.shell.sandbox.site import Site
@@ -56,7 +57,7 @@ def find_in_shares(site: Site, gate: Gate, shares: Shares) -> str | None:
         return None
     for part in site.gate_path(gate).split(os.pathsep)[: len(gate.path)]:
         for share in shares:
-            if share.source != share.at and bubblewrap.covers(share.at, part):
+            if share.source != share.at and covers(share.at, part):
                 inside = os.path.join(part, gate.argv[0])
                 if os.access(share.source + inside[len(share.at) :], os.X_OK):
                     return inside

@@ -8,9 +8,9 @@ is left out and named, and its guard then counts as not applied (`Tried.undone`)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from math import inf
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -21,9 +21,10 @@ from ralph.core.proof.causes import is_missing
 from ralph.gates.guards import GuardFacts, Tried
 from ralph.gates.narrow import narrow_to_files
 from ralph.shell.gate_run.answers import GateCall, Heard
-from ralph.shell.gate_run.extra_calls import BaseFlakes
 from ralph.shell.ports import Attention
-from ralph.shell.sandbox.site import Site
+
+if TYPE_CHECKING:  # it need not be loaded first
+    from ralph.shell.gate_run.verdicts import Judge
 
 SUITE_RUNS = 3.0  # the whole of a final proof, its verdict included, by the wall clock on two cores
 CORES = 2
@@ -42,21 +43,10 @@ def red_among(reading: Reading, tests: frozenset[str]) -> frozenset[str]:
     return frozenset(name for name in tests if (reading.tests or {}).get(name) != "pass")
 
 
-class GateCalls(Protocol):
-    """Who makes the calls (`verdicts.Judge`)."""
-
-    site: Site
-    flakes: BaseFlakes
-
-    def hear(self, wanted: list[GateCall], tree: str, attend: Attention) -> Iterator[Heard]: ...
-    def slot(self, gate: Gate, purpose: str) -> str: ...
-    def marks_path(self, slot: str) -> str: ...
-
-
 class Lab(Struct):
     """Where experiments on one result are made: the result, who calls gates, and what was found so far."""
 
-    judge: GateCalls
+    judge: Judge
     facts: GuardFacts
     finals: dict[str, Verdict]
     settled: bool = False  # a doubt about this tree was looked into before

@@ -10,7 +10,7 @@ import filecmp
 import os
 import stat
 import tempfile
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -19,7 +19,6 @@ from ralph.shell.files.safe_tree import (
     ensure_directory,
     ensure_directory_below,
     open_up,
-    remove_except,
     remove_tree,
     scan,
 )
@@ -85,46 +84,30 @@ def _module_names(store: Store, tree: str) -> dict[str, str]:
     return names
 
 
-def update_checkout(
-    store: Store,
-    path: str,
-    index: str,
-    tree: str,
-    *,
-    keep: Collection[str] = (),
-    modules: Sequence[Submodule] = (),
-) -> str:
+def update_checkout(store: Store, path: str, index: str, tree: str, modules: Sequence[Submodule] = ()) -> str:
     """Makes the folder exactly `tree` by touching only what differs; answers with the tree it proved.
 
-    Untracked and ignored files go too, except the `keep` paths (mount points). When the folder was so
-    treated that this fails, it is emptied and filled anew.
+    Untracked and ignored files go too. When the folder was so treated that this fails, it is emptied and
+    filled anew.
     """
     try:
         try:
-            return _update(store, path, index, tree, keep, modules=modules)
+            return _update(store, path, index, tree, modules)
         except (OSError, RalphError) as broken:
             if getattr(broken, "code", "") == "E-DISK-FULL":
                 raise
-            _empty(path, index, keep)
-            return _update(store, path, index, tree, keep, modules=modules)
+            _empty(path, index)
+            return _update(store, path, index, tree, modules)
     except OSError as broken:
         raise disk_error(broken, path) from broken
 
 
-def fresh_checkout(
-    store: Store,
-    path: str,
-    index: str,
-    tree: str,
-    *,
-    keep: Collection[str] = (),
-    modules: Sequence[Submodule] = (),
-) -> str:
+def fresh_checkout(store: Store, path: str, index: str, tree: str, modules: Sequence[Submodule] = ()) -> str:
     """Fills an emptied folder with `tree` and proves it by hashing every byte again."""
     try:
-        _empty(path, index, keep)
-        _update(store, path, index, tree, keep, modules=modules)
-        proven = prove_tree(store, path, tree, keep=keep)
+        _empty(path, index)
+        _update(store, path, index, tree, modules)
+        proven = prove_tree(store, path, tree)
         _prove_modules(path, modules)
     except OSError as broken:
         raise disk_error(broken, path) from broken
@@ -142,13 +125,13 @@ def _prove_modules(path: str, modules: Sequence[Submodule]) -> None:
         _prove_modules(inside, module.inner)
 
 
-def prove_tree(store: Store, path: str, tree: str, *, keep: Collection[str] = ()) -> str:
+def prove_tree(store: Store, path: str, tree: str) -> str:
     """The id of what stands on disk, every file read and hashed again.
 
     A file that breaks the repository's own line-end rules hashes to something else than what it was
     written from; it counts as the tree's when its bytes are those that git writes for it.
     """
-    seen = hash_files(store, path, tree, keep=keep)
+    seen = hash_files(store, path, tree)
     if seen == tree:
         return tree
     changes = changed_paths(store, tree, seen, renames=False)
@@ -161,7 +144,7 @@ def prove_tree(store: Store, path: str, tree: str, *, keep: Collection[str] = ()
     return seen
 
 
-def hash_files(store: Store, path: str, tree: str, *, keep: Collection[str] = ()) -> str:
+def hash_files(store: Store, path: str, tree: str) -> str:
     """The tree that `git add` makes of a folder that should hold `tree`.
 
     The index starts with the entries of `tree` but without their file times, so nothing is taken on trust;
@@ -172,7 +155,7 @@ def hash_files(store: Store, path: str, tree: str, *, keep: Collection[str] = ()
         index = os.path.join(scratch, "index")
         private_call(store, ["read-tree", tree], index=index)
         specs = b":(top)\0"
-        for left_out in (*links, *keep):
+        for left_out in links:
             specs += b":(top,exclude,literal)" + os.fsencode(left_out) + b"\0"
         args = ["add", "-A", "-f", "--pathspec-from-file=-", "--pathspec-file-nul"]
         private_call(store, args, index=index, work_tree=path, stdin=specs)
@@ -202,30 +185,28 @@ def _same_file(one: str, two: str) -> bool:
         return False
 
 
-def _empty(path: str, index: str, keep: Collection[str]) -> None:
+def _empty(path: str, index: str) -> None:
     remove_tree(index)
     if ensure_directory(path):
         open_up(path, [b""])
         for name in os.listdir(path):
-            remove_except(path, name, keep)
+            remove_tree(os.path.join(path, name))
 
 
-def _update(
-    store: Store, path: str, index: str, tree: str, keep: Collection[str], *, modules: Sequence[Submodule]
-) -> str:
+def _update(store: Store, path: str, index: str, tree: str, modules: Sequence[Submodule]) -> str:
     if ensure_directory(path):
-        _clear_what_git_skips(path, keep)
+        _clear_what_git_skips(path)
     # Submodules' files are of no concern to the outer index; they are handled below.
     private_call(store, ["read-tree", "--reset", "-u", tree], index=index, work_tree=path)
     for module in modules:
         inside = ensure_directory_below(path, module.path)
-        _update(module.store, inside, index + module.key, module.commit, (), modules=module.inner)
+        _update(module.store, inside, index + module.key, module.commit, module.inner)
     asked = ["ls-files", "-m", "-o", "-t", "--directory", "-z"]
     differs: list[str] = []
     for line in private_call(store, asked, index=index, work_tree=path).out.split(b"\0")[:-1]:
         mark, name = line[:1], os.fsdecode(line[2:])
         if mark == b"?":
-            remove_except(path, name, keep)
+            remove_tree(os.path.join(path, name.rstrip("/")))
         elif not any(name == module.path for module in modules):
             differs.append(name)
     if differs:
@@ -235,22 +216,15 @@ def _update(
     return tree
 
 
-def _clear_what_git_skips(path: str, keep: Collection[str]) -> None:
+def _clear_what_git_skips(path: str) -> None:
     """Pipes, sockets, closed folders and every `.git`: git looks past them, a gate might not."""
     found = scan(path)
     if found.closed:
         open_up(path, found.closed)
         found = scan(path)
-    remove_except(path, ".git", keep)
-    for special in found.special:
-        remove_except(path, os.fsdecode(special), keep)
-    for nested in found.nested:
-        if not _kept(os.fsdecode(nested), keep):
-            remove_tree(os.path.join(path, os.fsdecode(nested), ".git"))
-
-
-def _kept(path: str, keep: Collection[str]) -> bool:
-    return any(path == kept or path.startswith(kept + "/") for kept in keep)
+    nested = (os.path.join(os.fsdecode(folder), ".git") for folder in found.nested)
+    for name in (".git", *map(os.fsdecode, found.special), *nested):
+        remove_tree(os.path.join(path, name))
 
 
 def _unproven(path: str, tree: str, differs: Sequence[str]) -> SetupError:

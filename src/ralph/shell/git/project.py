@@ -191,6 +191,23 @@ def user_call(
     return run_git(project.git, args, env=env, cwd=project.top, stdin=stdin, ok=ok)
 
 
+def find_object(project: Project, rev: str) -> str:
+    """The id of what a user's words mean here; "" = nothing."""
+    asked = ["rev-parse", "-q", "--verify", "--end-of-options", rev]
+    done = user_call(project, asked, ok=None)
+    return "" if done.code else done.out.decode("ascii", "replace").strip()
+
+
+def committed_file(project: Project, commit: str, path: str) -> bytes | None:
+    """What a file holds in a commit; None where it has none of that name."""
+    done = user_call(project, ["cat-file", "blob", f"{commit}:{path}"], ok=None)
+    return None if done.code else done.out
+
+
+def is_ancestor(project: Project, old: str, new: str) -> bool:
+    return user_call(project, ["merge-base", "--is-ancestor", old, new], ok=None).code == 0
+
+
 def uncommitted_paths(project: Project) -> list[str]:
     """Files whose content differs from HEAD, and new ones that nothing ignores, without what is nested."""
     asked = ["status", "--porcelain", "-z", "--no-renames", "-uall", "--ignore-submodules=all"]

@@ -28,7 +28,7 @@ from ralph.shell.git.bounds import Bounds, LeftOut, beyond_bounds, too_many_erro
 from ralph.shell.git.child import GitResult
 from ralph.shell.git.command import clean_text, git_error
 from ralph.shell.git.leftovers import put_back, set_aside
-from ralph.shell.git.project import LARGE_BYTES, Project, regular_size, user_call
+from ralph.shell.git.project import LARGE_BYTES, Project, find_object, regular_size, user_call
 from ralph.shell.git.refs import RefChange, commit_tree, loop_ref, move_refs, read_refs
 from ralph.shell.git.store import Store, disk_error, private_call
 from ralph.shell.git.trees import GITLINK, SYMLINK, TreeChange, diff_with_stat, gitlinks, tree_of, write_tree
@@ -122,13 +122,11 @@ def _intact(store: Store, *commits: str) -> bool:
 
 def resolve_commit(project: Project, rev: str) -> str:
     """The commit a user's words mean."""
-    args = ["rev-parse", "-q", "--verify", "--end-of-options", f"{rev}^{{commit}}"]
-    done = user_call(project, args, ok=None)
-    if done.code:
-        raise UserError(
-            f"'{rev}' is not a commit here", code="E-BASE", at=project.top, next="git log --oneline -5"
-        )
-    return done.out.decode().strip()
+    if commit := find_object(project, f"{rev}^{{commit}}"):
+        return commit
+    raise UserError(
+        f"'{rev}' is not a commit here", code="E-BASE", at=project.top, next="git log --oneline -5"
+    )
 
 
 def user_tree(store: Store, index: str, *, kept: bool = False, skip: Globs = ()) -> UserTree:

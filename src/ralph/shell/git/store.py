@@ -21,15 +21,8 @@ from ralph.shell.git.project import Project
 
 # Settings that decide how bytes on disk become bytes in a blob: without them a clean tree looks changed.
 CARRIED = (
-    "core.autocrlf",
-    "core.eol",
-    "core.filemode",
-    "core.ignorecase",
-    "core.symlinks",
-    "core.precomposeunicode",
-    "core.protecthfs",
-    "core.protectntfs",
-    "core.sharedrepository",
+    *("core.autocrlf", "core.eol", "core.filemode", "core.ignorecase", "core.symlinks"),
+    *("core.precomposeunicode", "core.protecthfs", "core.protectntfs", "core.sharedrepository"),
     "core.bigfilethreshold",
 )
 _OWN = (

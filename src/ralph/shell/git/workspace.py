@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -184,14 +184,9 @@ def _quote_path(path: str) -> str:
     return f'"{escaped}"'
 
 
-def restore_workspace(workspace: Workspace, tree: str, commit: str, *, keep: Collection[str] = ()) -> None:
-    """Makes the workspace exactly `tree` again, with a new `.git` at `commit`.
-
-    Everything else goes, ignored files too, except the `keep` paths (shared dependencies).
-    """
-    update_checkout(
-        workspace.store, workspace.path, workspace.index, tree, keep=keep, modules=workspace.modules
-    )
+def restore_workspace(workspace: Workspace, tree: str, commit: str) -> None:
+    """Makes the workspace exactly `tree` again, with a new `.git` at `commit`; ignored files go too."""
+    update_checkout(workspace.store, workspace.path, workspace.index, tree, workspace.modules)
     try:
         write_workspace_git(workspace, commit)
     except OSError as broken:

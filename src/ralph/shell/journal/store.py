@@ -25,12 +25,7 @@ BODY_LIMIT = 64 * 1024
 # Facts that hold a whole plan, what is tied to it, or what readers said of it: the fold needs them whole.
 PLANS = frozenset(
     {
-        "BacklogItems",
-        "LoopStarted",
-        "CheckpointMade",
-        "TestsTied",
-        "GuardsEnded",
-        "ReadersEnded",
+        *("BacklogItems", "LoopStarted", "CheckpointMade", "TestsTied", "GuardsEnded", "ReadersEnded"),
         "SessionStarted",
     }
 )

@@ -12,11 +12,10 @@ import os
 import sqlite3
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 
 from msgspec.structs import astuple, replace
 
-from ralph.clock import SystemClock, wait_until
 from ralph.errors import Busy, JournalError, RalphError, SetupError
 from ralph.shell.journal import rows as rows_
 from ralph.shell.journal import store
@@ -27,7 +26,7 @@ from ralph.shell.journal.rows import FILE, sqlite_error
 from ralph.shell.journal.store import Command, JournalRow, SummaryRow
 from ralph.shell.state.directory import safe_name
 from ralph.shell.state.directory import unusable_error as directory_unusable
-from ralph.shell.state.locks import try_lock
+from ralph.shell.state.locks import behind_door
 from ralph.shell.state.stints import Stint, take_stint
 
 _TIMEOUT_SECONDS = (
@@ -218,21 +217,18 @@ def open_sqlite(state_dir: str, migrations: Sequence[Migration] = MIGRATIONS) ->
 @contextmanager
 def _opening(state_dir: str) -> Iterator[None]:
     """Making the tables and switching to WAL is not safe for several at once; this lock makes it so."""
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-    try:
-        fd = os.open(os.path.join(state_dir, "journal.lock"), flags, 0o600)
-    except OSError as exc:
-        raise directory_unusable(exc, state_dir) from exc
-    try:
-        if not wait_until(lambda: try_lock(fd), SystemClock(), seconds=_TIMEOUT_SECONDS, every=0.002):
-            raise Busy(
-                f"the journal in '{state_dir}' is being opened by another process",
-                code="E-JOURNAL-BUSY",
-                next="ralph status",
-            )
+    busy = Busy(
+        f"the journal in '{state_dir}' is being opened by another process",
+        code="E-JOURNAL-BUSY",
+        next="ralph status",
+    )
+    with ExitStack() as stack:
+        try:
+            door = behind_door(os.path.join(state_dir, "journal.lock"), _TIMEOUT_SECONDS, busy)
+            stack.enter_context(door)
+        except OSError as exc:
+            raise directory_unusable(exc, state_dir) from exc
         yield
-    finally:
-        os.close(fd)
 
 
 def _make_file(path: str) -> None:

@@ -16,7 +16,7 @@ import msgspec
 
 from ralph.errors import NeedsHuman, RalphError, SetupError, UserError
 from ralph.shell.git.command import clean_text
-from ralph.shell.git.project import Project, find_project, user_call
+from ralph.shell.git.project import Project, find_project, is_ancestor, user_call
 from ralph.shell.git.refs import RefChange, commit_tree, loop_ref, move_refs, read_refs
 from ralph.shell.git.snapshot import user_tree
 from ralph.shell.git.store import Store, private_call
@@ -61,8 +61,7 @@ def check_landing(
         found.append(
             LandingProblem("E-LAND-LOCKED", "another git is at work here (index.lock)", next="git status")
         )
-    asked = ["merge-base", "--is-ancestor", old, new]
-    if user_call(project, asked, ok=None).code != 0:
+    if not is_ancestor(project, old, new):
         found.append(
             LandingProblem("E-LAND-NOT-FF", "the result does not continue the branch: it needs a merge")
         )

@@ -21,6 +21,7 @@ from ralph.shell.git.command import HARMLESS, run_git, scrubbed_env
 from ralph.shell.git.project import Project, find_project, user_call
 from ralph.shell.git.store import Store, disk_error
 from ralph.shell.git.trees import GITLINK, TreeChange, changed_paths
+from ralph.shell.process import tree
 
 _WAIT_SECONDS = 30.0
 _USER_SETTINGS = (("gc.auto", "0"), ("maintenance.auto", "false"), ("merge.autoStash", "false"))
@@ -314,12 +315,8 @@ def _wait_for_child(project: Project, note: str) -> None:
 
 
 def _start_time(pid: int) -> str:
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            fields = file.read().rpartition(b")")[2].split()
-    except OSError:
-        return ""
-    return "" if fields[0] in (b"Z", b"X") else fields[19].decode()
+    found = tree.read_process(pid)
+    return str(found.start) if found and found.state not in tree.DEAD_STATES else ""
 
 
 def _drop_our_lock(project: Project, note: str) -> None:

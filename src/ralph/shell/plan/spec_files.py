@@ -20,6 +20,7 @@ from ralph.core.specs.parse import template
 from ralph.core.text.clean import one_line
 from ralph.core.text.markdown import slug
 from ralph.errors import NeedsHuman, NothingToDo, RalphError, SetupError, UserError
+from ralph.shell.files.paths import covers
 from ralph.shell.files.write_whole import write_whole
 from ralph.shell.journal.selection import project_top
 
@@ -228,8 +229,7 @@ def _write_new(path: str, data: bytes) -> bool:
 
 
 def _inside(top: str, path: str) -> bool:
-    real, root = os.path.realpath(path), os.path.realpath(top)
-    return real == root or real.startswith(root.rstrip("/") + "/")
+    return covers(os.path.realpath(top), os.path.realpath(path))
 
 
 def _leads_out(path: str) -> UserError:

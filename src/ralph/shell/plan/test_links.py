@@ -29,21 +29,8 @@ _SOURCE = frozenset(
     for end in (
         *("py", "js", "jsx", "ts", "tsx", "mjs", "cjs", "mts", "go", "rs", "java", "kt", "kts", "scala"),
         *(
-            "rb",
-            "php",
-            "cs",
-            "fs",
-            "swift",
-            "c",
-            "cc",
-            "cpp",
-            "h",
-            "hpp",
-            "ex",
-            "exs",
-            "dart",
-            "sol",
-            "groovy",
+            *("rb", "php", "cs", "fs", "swift", "c", "cc", "cpp", "h", "hpp", "ex", "exs", "dart"),
+            *("sol", "groovy"),
         ),
     )
 )

@@ -22,7 +22,6 @@ class CallSpec(msgspec.Struct, frozen=True, kw_only=True):
     env: dict[str, str]
     cwd: str
     stdin: str = "/dev/null"
-    merge: bool = True  # stderr joins stdout; else it is kept as `err`
     head_bytes: int = 16 << 20
     tail_bytes: int = 4 << 20
     wall_seconds: float

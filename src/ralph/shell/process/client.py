@@ -244,10 +244,10 @@ def read_new_output(call: Call, limit: int = 1 << 20) -> bytes:
     return data
 
 
-def read_output(folder: str, limit: int, name: str = "out") -> tuple[bytes, int, bytes]:
+def read_output(folder: str, limit: int) -> tuple[bytes, int, bytes]:
     """Head, number of bytes left out between, tail; at most `limit` bytes together, half for each end."""
     result = read_result(folder)
-    return read_ends(os.path.join(folder, name), limit, (result.dropped_bytes or 0) if result else 0)
+    return read_ends(os.path.join(folder, "out"), limit, (result.dropped_bytes or 0) if result else 0)
 
 
 def read_result(folder: str) -> Ended | None:

@@ -163,7 +163,7 @@ def check_idle(call: KeptCall, now: float) -> float:
     idle = call.spec["idle_seconds"]
     if not idle:
         return float("inf")
-    quiet_since = max(s.last for s in call.streams)
+    quiet_since = call.stream.last
     if now < quiet_since + idle / 2:
         call.cpu_mark = None
         return float(quiet_since + idle / 2)
@@ -204,8 +204,8 @@ def watch(call: KeptCall) -> None:
     _signal.set_wakeup_fd(wake_write)  # else poll would sleep on after a handled signal
     _signal.signal(_signal.SIGTERM, lambda *_: begin_stop(call, "stopped"))
     poll = select.poll()
-    streams = {s.read_fd: s for s in call.streams}
-    for fd in (0, wake_read, call.pidfd, *streams, *((call.status_fd,) if call.boxed else ())):
+    output = call.stream.read_fd
+    for fd in (0, wake_read, call.pidfd, output, *((call.status_fd,) if call.boxed else ())):
         poll.register(fd, select.POLLIN)
     while True:
         due = check_clocks(call)
@@ -214,8 +214,8 @@ def watch(call: KeptCall) -> None:
             return
         wait = None if due == float("inf") else max(0, min(int((due - now) * 1000) + 1, 3_600_000))
         for fd, _ in poll.poll(wait):
-            if fd in streams:
-                if not streams[fd].pump():
+            if fd == output:
+                if not call.stream.pump():
                     poll.unregister(fd)
             elif fd == 0:
                 if not obey(call, os.read(0, 4096)):
@@ -321,7 +321,7 @@ def result(call: KeptCall) -> dict[str, Any]:
         if call.ended == "exited" and not ran and number is None:
             # bwrap itself failed, or could not execute the command: its own words are in the output.
             call.ended = "spawn-error"
-            call.error = call.streams[-1].last_words() or "the box could not be set up"
+            call.error = call.stream.last_words() or "the box could not be set up"
         if ran and 128 < code < 193:
             exit_code, number = None, code - 128  # bwrap passes signals on the way a shell does
     if call.ended == "spawn-error":
@@ -338,9 +338,9 @@ def result(call: KeptCall) -> dict[str, Any]:
         "signal": number,
         "error": call.error,
         "seconds": round(SystemClock().monotonic() - call.began, 4),
-        "bytes_out": sum(s.total for s in call.streams),
-        "dropped_bytes": sum(s.dropped for s in call.streams),
-        "write_error": next((s.error for s in call.streams if s.error), ""),
+        "bytes_out": call.stream.total,
+        "dropped_bytes": call.stream.dropped,
+        "write_error": call.stream.error,
         "peak_rss_kb": call.peak_rss_kb,
         "method": call.spec["method"],
         "survivors": call.survivors,
@@ -377,8 +377,7 @@ def keep(folder: str) -> int:
     if not call.ended:
         watch(call)
     empty_tree(call)
-    for stream in call.streams:
-        stream.finish()
+    call.stream.finish()
     line = dumps(result(call))
     try:
         write_file(os.path.join(folder, "result.json"), line, durable=True)

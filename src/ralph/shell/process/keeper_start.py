@@ -78,7 +78,7 @@ class KeptCall:
         self.env = env
         self.boxed = spec["method"] == "pidns"
         self.began = SystemClock().monotonic()
-        self.streams: list[Stream] = []
+        self.stream: Stream
         self.pid = 0
         self.pidfd = -1
         self.init_pidfd = -1  # the box's pid 1, once bwrap has told us
@@ -117,8 +117,7 @@ def start(call: KeptCall) -> None:
     """Fork from the main (only) thread; the child waits until its identity is on disk, then executes."""
     become_subreaper()
     call.oom_kills = oom_kills()
-    for name in ("out",) if call.spec["merge"] else ("out", "err"):
-        call.streams.append(Stream(call.folder, name, call.spec["head_bytes"], call.spec["tail_bytes"]))
+    call.stream = Stream(call.folder, "out", call.spec["head_bytes"], call.spec["tail_bytes"])
     go_read, go_write = os.pipe()
     fail_read, fail_write = os.pipe()
     wanted: dict[int, int] = {}
@@ -133,7 +132,7 @@ def start(call: KeptCall) -> None:
         os.close(go_write)
         run_child(call, wanted, go_read, fail_write)
     call.pidfd = os.pidfd_open(call.pid)
-    for fd in (go_read, fail_write, *wanted.values(), *(s.write_fd for s in call.streams)):
+    for fd in (go_read, fail_write, *wanted.values(), call.stream.write_fd):
         os.close(fd)
     call.note_process("child", call.pid)
     os.write(go_write, b"g")
@@ -152,7 +151,7 @@ def run_child(call: KeptCall, wanted: dict[int, int], go_read: int, fail_write: 
             os._exit(127)
         os.setsid()
         stdin = _seal_input(os.open(spec["stdin"], os.O_RDONLY))
-        sources = {0: stdin, 1: call.streams[0].write_fd, 2: call.streams[-1].write_fd, **wanted}
+        sources = {0: stdin, 1: call.stream.write_fd, 2: call.stream.write_fd, **wanted}
         # Lift all sources above the wanted numbers first, or one dup2 could overwrite the next source.
         above = max(sources) + 1  # not far above: the limit of open files may be low
         lifted = {to: fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, above) for to, fd in sources.items()}

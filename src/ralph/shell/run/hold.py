@@ -16,7 +16,7 @@ from ralph.shell.git.project import find_project
 from ralph.shell.git.store import Store, open_store
 from ralph.shell.journal import record
 from ralph.shell.journal.open import open_journal
-from ralph.shell.ports import Watcher
+from ralph.shell.ports import Quiet, Watcher
 from ralph.shell.run.scribe import Scribe
 from ralph.shell.run.site import loop_folder
 from ralph.shell.state.directory import State, open_state, state_dir
@@ -36,31 +36,30 @@ class HeldLoop(msgspec.Struct):
 
 
 @contextmanager
-def hold_loop(name: str, env: Mapping[str, str], clock: Clock, watcher: Watcher) -> Iterator[HeldLoop]:
+def hold_loop(name: str, env: Mapping[str, str], clock: Clock) -> Iterator[HeldLoop]:
     """The loop with nobody else driving it."""
     state = open_state(state_dir(env), create=True)
-    with open_journal(state.root) as journal:
-        stint = journal.admit(name, at=int(clock.now() * 1000))
-        try:
-            scribe = Scribe(journal, name, record.load(journal, name), clock, watcher, state.root)
-            folder = loop_folder(state, name)
-            store = open_store(find_project(scribe.loop.sealed.repo), os.path.join(folder, "store"))
-            sweep(store.dir)
-            yield HeldLoop(scribe, store, state, os.path.join(folder, "landing.json"))
-        finally:
-            stint.release()
+    with _hold(name, state, clock, Quiet()) as scribe:
+        folder = loop_folder(state, name)
+        store = open_store(find_project(scribe.loop.sealed.repo), os.path.join(folder, "store"))
+        sweep(store.dir)
+        yield HeldLoop(scribe, store, state, os.path.join(folder, "landing.json"))
 
 
 @contextmanager
 def hold_record(name: str, env: Mapping[str, str], clock: Clock, watcher: Watcher) -> Iterator[Scribe]:
     """The same where the repository may be gone: only what happened can be added to."""
-    state = open_state(state_dir(env), create=True)
+    with _hold(name, open_state(state_dir(env), create=True), clock, watcher) as scribe:
+        watcher.begin(scribe.loop, ())
+        yield scribe
+
+
+@contextmanager
+def _hold(name: str, state: State, clock: Clock, watcher: Watcher) -> Iterator[Scribe]:
     with open_journal(state.root) as journal:
         stint = journal.admit(name, at=int(clock.now() * 1000))
         try:
-            found = record.load(journal, name)
-            watcher.begin(found.loop, ())
-            yield Scribe(journal, name, found, clock, watcher, state.root)
+            yield Scribe(journal, name, record.load(journal, name), clock, watcher, state.root)
         finally:
             stint.release()
 

@@ -23,6 +23,7 @@ from ralph.core.model.gate import Gate
 from ralph.errors import Bug
 from ralph.gates.command import simple_commands
 from ralph.gates.seal import SHELL
+from ralph.shell.files.paths import covers
 from ralph.shell.files.safe_tree import ensure_directory, open_way, remove_except, remove_tree
 from ralph.shell.git.store import Store, private_call, write_git_dir, write_pack
 from ralph.shell.process import cgroup
@@ -95,7 +96,7 @@ def agent_spec(
     order = site.order
     home_dir = _make_folder(site.folder, site.home_name)
     binds = [*(() if site.look else site.object_dirs()), *own.shown] if site.boxed else []
-    if site.boxed and bubblewrap.covers(order.repo, argv[0]) and os.path.isfile(argv[0]):
+    if site.boxed and covers(order.repo, argv[0]) and os.path.isfile(argv[0]):
         # The user's own file, not the workspace's: an agent must not be able to rewrite itself.
         inside = os.path.join(AGENT_AT, os.path.basename(argv[0]))
         binds.append((argv[0], inside))
@@ -150,7 +151,7 @@ def _open_ways(box: Box, home_dir: str) -> None:
     inside = ((host, at) for host, at in (*box.own, *box.object_dirs))
     read = ((path, path) for path in (*box.write, *box.read) if os.path.exists(path))
     for source, path in ((box.workspace, box.mount_at), *inside, *read):
-        found = next(((at, host) for at, host in tops if at != path and bubblewrap.covers(at, path)), None)
+        found = next(((at, host) for at, host in tops if at != path and covers(at, path)), None)
         if found is None:
             continue
         below, top = os.path.relpath(path, found[0]), found[1]

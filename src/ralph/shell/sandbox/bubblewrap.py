@@ -18,6 +18,7 @@ from typing import Literal
 import msgspec
 
 from ralph.errors import UserError
+from ralph.shell.files.paths import covers
 from ralph.shell.process import cgroup
 from ralph.shell.process.client import CallSpec
 from ralph.shell.process.keeper_start import ARGS_FD, BLOCK_FD, STATUS_FD
@@ -291,11 +292,6 @@ def box_home(box: Box) -> str:
 def home_inside(mount_at: str, home: str) -> str:
     """HOME inside: the user's own path, unless the repository stands there."""
     return "/tmp/home" if covers(mount_at, home) or home == "/" else home  # noqa: S108
-
-
-def covers(folder: str, path: str) -> bool:
-    """True when `path` is `folder` or below it."""
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 def _private(box: Box) -> list[_Mount]:

@@ -19,6 +19,7 @@ from ralph.errors import UserError
 from ralph.gates.command import word_set
 from ralph.gates.judging_paths import is_test
 from ralph.gates.runners import base_name, is_python, recognise, runner_of, skip_launchers
+from ralph.shell.files.paths import covers
 
 _SEPARATORS = frozenset("|&;()<>\n")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=(.*)", re.DOTALL)
@@ -87,7 +88,7 @@ def paths_to_hide(
     """
     own = [path for gate in gates for path in paths_to_show(gate, repo, env)]
     beside = (path for gate in visible for path in paths_to_show(gate, repo, env))
-    needed = (*needed, *(path for path in beside if not any(_covers(name, path) for name in own)))
+    needed = (*needed, *(path for path in beside if not any(covers(name, path) for name in own)))
     kept = tuple(dict.fromkeys(real for path in needed for real in (path, os.path.realpath(path))))
     found: dict[str, None] = {}
     for gate in gates:
@@ -98,9 +99,9 @@ def paths_to_hide(
         for path in names.other:
             if _real(path, repo) and not _NEEDED.match(path) and not _tool(path, kept):
                 found[os.path.realpath(path)] = None
-    free = [path for path in found if not any(_covers(path, keep) for keep in kept)]
+    free = [path for path in found if not any(covers(path, keep) for keep in kept)]
     # Inside a folder that is hidden nothing may be named by hiding it again.
-    return tuple(path for path in free if not any(_covers(top, path) for top in free if top != path))
+    return tuple(path for path in free if not any(covers(top, path) for top in free if top != path))
 
 
 def unseen(gate: Gate, repo: str, paths: frozenset[str]) -> Gate:
@@ -132,7 +133,7 @@ def _inside(gate: Gate, repo: str, paths: frozenset[str]) -> str:
     What an agent works on can be named freely: `python3 /checks/run.py src/app.py`.
     """
     for path in paths_in_command(gate, repo, {}).executed:
-        if not _covers(repo, path) or path == repo:
+        if not covers(repo, path) or path == repo:
             continue
         name = os.path.relpath(path, repo)
         if name in paths or os.path.isfile(path) or (os.path.isdir(path) and is_test(name + "/x")):
@@ -146,12 +147,12 @@ def _hideable(path: str, kept: tuple[str, ...]) -> str:
     folder = os.path.dirname(real)
     if os.path.isdir(real) or _COMMON.match(folder) or _NEEDED.match(folder):
         return real
-    return real if any(_covers(folder, keep) or os.path.dirname(keep) == folder for keep in kept) else folder
+    return real if any(covers(folder, keep) or os.path.dirname(keep) == folder for keep in kept) else folder
 
 
 def _real(path: str, repo: str) -> bool:
     """There, and not in the repository: what an agent has there is the loop's own tree."""
-    return os.path.lexists(path) and not _covers(repo, path) and not _covers(path, repo)
+    return os.path.lexists(path) and not covers(repo, path) and not covers(path, repo)
 
 
 def _tool(path: str, kept: tuple[str, ...]) -> bool:
@@ -160,10 +161,6 @@ def _tool(path: str, kept: tuple[str, ...]) -> bool:
     known = is_python(name) or name in _INTERPRETERS | _PROGRAMS | _BEFORE or recognise((name,)) is not None
     known = known or re.match(r"/(?:usr/)?s?bin/", path) is not None
     return path in kept or (known and os.path.isfile(path) and os.access(path, os.X_OK))
-
-
-def _covers(folder: str, path: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 class _Scan:

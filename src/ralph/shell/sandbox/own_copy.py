@@ -20,9 +20,10 @@ from ralph.agents._kit.fields import parse_object
 from ralph.agents._kit.folders import LaunchFolder, Login
 from ralph.agents._kit.programs import harmless_folders, keep_harmless
 from ralph.agents._kit.tokens import digest, only
+from ralph.shell.files.paths import covers
 from ralph.shell.files.safe_tree import open_way, remove_tree
 from ralph.shell.sandbox import login_back
-from ralph.shell.sandbox.bubblewrap import SYSTEM, covers
+from ralph.shell.sandbox.bubblewrap import SYSTEM
 from ralph.shell.sandbox.login_back import Copied, Copies, bring_back, read_user
 
 LIST = "copied.json"

@@ -12,6 +12,8 @@ import sys
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from ralph.shell.files.paths import covers
+
 
 class PackagePlace(NamedTuple):
     """Where a language keeps downloaded packages: a check without a network has no others.
@@ -57,11 +59,7 @@ def _there(places: tuple[PackagePlace, ...], env: Mapping[str, str], home: str) 
         for one in places
         for part in one.parts
     )
-    return tuple(dict.fromkeys(path for path in found if os.path.isdir(path) and not _holds(path, home)))
-
-
-def _holds(path: str, home: str) -> bool:
-    return f"{home}/".startswith(path.rstrip("/") + "/")
+    return tuple(dict.fromkeys(path for path in found if os.path.isdir(path) and not covers(path, home)))
 
 
 def own_environment() -> str:
@@ -83,20 +81,17 @@ def users_path(path: str, folder: str) -> str:
     own = foreign_environment(folder)
     if not own:
         return path
-    return os.pathsep.join(part for part in path.split(os.pathsep) if not _inside(own, part))
+    return os.pathsep.join(
+        part
+        for part in path.split(os.pathsep)
+        if not (os.path.isabs(part) and covers(own, os.path.realpath(part)))
+    )
 
 
 def only_ours(word: str, folder: str) -> bool:
     """Is a command that was not found among the tools of Ralph's own environment?"""
     own = foreign_environment(folder)
     return bool(own) and "/" not in word and os.access(os.path.join(own, "bin", word), os.X_OK)
-
-
-def _inside(own: str, part: str) -> bool:
-    if not os.path.isabs(part):
-        return False
-    real = os.path.realpath(part)
-    return real == own or real.startswith(own + os.sep)
 
 
 def _repository(folder: str) -> str:

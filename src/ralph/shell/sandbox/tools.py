@@ -18,6 +18,7 @@ import msgspec
 from ralph.core.toolchains.load import toolchains
 from ralph.core.toolchains.rows import ToolRow
 from ralph.errors import UserError
+from ralph.shell.files.paths import covers
 from ralph.shell.files.write_whole import write_whole
 from ralph.shell.sandbox.own_env import only_ours
 
@@ -32,25 +33,11 @@ ROOTS = (
 # Bound as they are, without what lies beside them (credentials.toml beside .cargo/bin, and the like).
 BIN_ONLY = (".local/bin", "bin", ".cargo/bin", "go/bin", ".dotnet/tools", ".yarn/bin", ".npm/bin")
 TOO_WIDE = (
-    "Desktop",
-    "Documents",
-    "Downloads",
-    ".config",
-    ".local",
-    ".local/share",
-    ".cache",
-    ".cargo",
+    *("Desktop", "Documents", "Downloads", ".config", ".local", ".local/share", ".cache", ".cargo"),
     "go",
 )
 SECRET = (
-    ".ssh",
-    ".aws",
-    ".gnupg",
-    ".netrc",
-    ".env",
-    "credentials",
-    "credentials.toml",
-    "id_rsa",
+    *(".ssh", ".aws", ".gnupg", ".netrc", ".env", "credentials", "credentials.toml", "id_rsa"),
     "id_ed25519",
 )
 MAX_DEPTH = 8
@@ -146,7 +133,7 @@ def resolve(
         path=found,
         real=real,
         sha256=known.file_hash(real) if known else file_hash(real, {}),
-        in_repo=_below(repo, found),
+        in_repo=covers(repo, found),
         prefixes=prefixes(found, path=path, home=home, repo=repo, known=known),
     )
 
@@ -182,7 +169,7 @@ def prefixes(
             executable, path, home, repo, lambda: prefixes(executable, path=path, home=home, repo=repo)
         )
     found = {p for file in _needed_files(executable, path, MAX_DEPTH) for p in _prefix_of(file, home)}
-    return tuple(sorted(p for p in found if not _below(repo, p)))
+    return tuple(sorted(p for p in found if not covers(repo, p)))
 
 
 def closed_way(points: Iterable[str], files: Iterable[str], path: str) -> str:
@@ -195,7 +182,7 @@ def closed_way(points: Iterable[str], files: Iterable[str], path: str) -> str:
     for place in (*points, *needed):
         for name in (place, os.path.realpath(place)):
             ways = [name[: at.start()] for at in re.finditer("(?<=.)/", name)]
-            if _in_system(name) and not _below("/usr", name) and os.path.exists(name):
+            if _in_system(name) and not covers("/usr", name) and os.path.exists(name):
                 mode, folder = os.stat(name).st_mode, os.path.isdir(name)
                 asked = 0 if place not in needed else 1 if folder else 4 | mode >> 6 & 1
                 if mode & asked != asked or not all(os.stat(way).st_mode & 1 for way in ways):
@@ -212,7 +199,7 @@ def path_prefixes(path: str, *, home: str, repo: str, known: ToolMemory | None =
         return known.recall("", path, home, repo, lambda: path_prefixes(path, home=home, repo=repo))
     found: set[str] = set()
     for part in path.split(os.pathsep):
-        if not os.path.isabs(part) or not os.path.isdir(part) or _in_system(part) or _below(repo, part):
+        if not os.path.isabs(part) or not os.path.isdir(part) or _in_system(part) or covers(repo, part):
             continue
         root = known_root(part, home)
         if root:
@@ -224,14 +211,14 @@ def path_prefixes(path: str, *, home: str, repo: str, known: ToolMemory | None =
                 link = os.path.join(part, name)
                 needed = _needed_files(link, path, 3) if os.path.islink(link) else ()
                 found.update(p for file in needed for p in _prefix_of(file, home))
-    return tuple(sorted(p for p in found if not _below(repo, p)))
+    return tuple(sorted(p for p in found if not covers(repo, p)))
 
 
 def known_root(path: str, home: str) -> str | None:
     """The toolchain root below the home that `path` belongs to."""
     for name in ROOTS:
         root = os.path.join(home, name)
-        if _below(root, path):
+        if covers(root, path):
             return root
     return None
 
@@ -256,7 +243,7 @@ def _prefix_of(executable: str, home: str) -> set[str]:
     folder = os.path.dirname(executable)
     if "/node_modules/" in executable:
         top = executable[: executable.index("/node_modules/")] + "/node_modules"
-        return {top, executable} if _below(folder, top) else {top}
+        return {top, executable} if covers(folder, top) else {top}
     if any(folder == os.path.join(home, name) for name in BIN_ONLY):
         return {folder}
     if os.path.basename(folder) in {"bin", "sbin"} and not _too_wide(os.path.dirname(folder), home):
@@ -267,7 +254,7 @@ def _prefix_of(executable: str, home: str) -> set[str]:
 def _too_wide(folder: str, home: str) -> bool:
     """Folders that hold more than a program: the home, what contains it, and the usual drawers in it."""
     shallow = folder.count("/") < 2  # "/data" is nobody's tool prefix; "/data/tools" may be
-    if shallow or _below(folder, home) or folder == "/var/tmp":  # noqa: S108
+    if shallow or covers(folder, home) or folder == "/var/tmp":  # noqa: S108
         return True
     if any(folder == os.path.join(home, name) for name in TOO_WIDE):
         return True
@@ -310,12 +297,8 @@ def _stamp(path: str) -> tuple[int, int, int] | None:
     return found.st_ino, found.st_mtime_ns, found.st_ctime_ns
 
 
-def _below(folder: str, path: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
-
-
 def _in_system(path: str) -> bool:
-    return any(_below(top, path) for top in SYSTEM)
+    return any(covers(top, path) for top in SYSTEM)
 
 
 def refuse_system_paths(paths: Iterable[str]) -> None:

@@ -24,11 +24,11 @@ from ralph.core.session.record import (
     decode_fact,
     encode_fact,
 )
-from ralph.errors import Busy, JournalError, UserError
+from ralph.errors import JournalError, UserError
 from ralph.shell.journal.open import open_journal, read_journal
 from ralph.shell.journal.store import SESSIONS, JournalReader, JournalStore
 from ralph.shell.state.directory import State
-from ralph.shell.state.locks import Lock, acquire, this_process
+from ralph.shell.state.locks import acquire_within
 
 _TIMEOUT_SECONDS = 30.0
 
@@ -116,16 +116,8 @@ def add_fact(
 @contextmanager
 def alone(state: State, name: str, what: Literal["record", "snapshot"], clock: Clock) -> Iterator[None]:
     """One at a time for a session: a fact, which takes a moment, or a snapshot and what hangs on it."""
-    os.makedirs(session_folder(state, name), mode=0o700, exist_ok=True)
     path = os.path.join(session_folder(state, name), f"{what}.lock")
-    until = clock.monotonic() + _TIMEOUT_SECONDS
-    held: Lock | None = None
-    while held is None:
-        try:
-            held = acquire(path, this_process(int(clock.now() * 1000), what))
-        except Busy:
-            if clock.monotonic() >= until:
-                raise
+    held = acquire_within(path, what, clock, _TIMEOUT_SECONDS)
     try:
         yield
     finally:

@@ -20,7 +20,7 @@ from ralph.gates.seal import seal
 from ralph.shell import config
 from ralph.shell.config.grades import grade_for
 from ralph.shell.config.values import current_quarantine
-from ralph.shell.git.project import Project, user_call
+from ralph.shell.git.project import Project, committed_file, user_call
 from ralph.shell.sandbox import tools
 from ralph.shell.sandbox.hidden_files import unseen
 from ralph.shell.start.request import StartRequest, class_of
@@ -146,7 +146,7 @@ def _paths(project: Project, commit: str) -> frozenset[str]:
 
 def _reader(project: Project, commit: str, paths: frozenset[str]) -> Callable[[str], bytes | None]:
     def content(path: str) -> bytes | None:
-        return user_call(project, ["cat-file", "blob", f"{commit}:{path}"]).out if path in paths else None
+        return committed_file(project, commit, path) if path in paths else None
 
     return content
 

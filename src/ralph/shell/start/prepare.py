@@ -16,7 +16,15 @@ import msgspec
 from ralph.core.model.order import BoxTerms, Order, PeopleTerms, StartPoint
 from ralph.errors import UserError
 from ralph.shell import config
-from ralph.shell.git.project import Project, name_some, start_warnings, uncommitted_paths, user_call
+from ralph.shell.git.project import (
+    Project,
+    committed_file,
+    find_object,
+    name_some,
+    start_warnings,
+    uncommitted_paths,
+    user_call,
+)
 from ralph.shell.git.snapshot import resolve_commit
 from ralph.shell.notify.issue import check_issue
 from ralph.shell.plan.request import FROM_SPECS, SPECS, Briefed
@@ -163,8 +171,7 @@ def _uncommitted_note(request: StartRequest, settings: config.Settings, project:
 def _config_note(settings: config.Settings, project: Project, base: str) -> tuple[str, ...]:
     if settings.project.file is None:
         return ()
-    done = user_call(project, ["cat-file", "blob", f"{base}:{settings.project.file.path}"], ok=None)
-    note = config.project_note(settings, done.out if done.code == 0 else None)
+    note = config.project_note(settings, committed_file(project, base, settings.project.file.path))
     return (note,) if note else ()
 
 
@@ -196,7 +203,7 @@ def result_branch(request: StartRequest, settings: config.Settings, project: Pro
     parts = branch.split("/")
     for count in range(1, len(parts) + 1):
         above = "/".join(parts[:count])
-        if user_call(project, ["rev-parse", "-q", "--verify", f"refs/heads/{above}"], ok=None).code == 0:
+        if find_object(project, f"refs/heads/{above}"):
             raise UserError(
                 f"branch '{above}' is in the way of the result branch '{branch}'",
                 code="E-BRANCH-TAKEN",

@@ -21,7 +21,7 @@ __all__ = ["State", "config_dir", "open_state", "safe_name", "state_dir"]
 
 RESERVE_BYTES = 8 * 1024 * 1024
 _RESERVE = "reserve"
-_PARTS = ("loops", "stints", "blobs", "workspaces", "logs", "reports")
+_PARTS = ("loops", "stints", "blobs", "workspaces", "logs", "reports", "attestations")
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,60}")
 # Kernel locks and shared memory, on which the journal stands, are not kept across hosts by these.
 _NETWORK = re.compile(
@@ -56,6 +56,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     workspaces: str
     logs: str
     reports: str
+    attestations: str
 
 
 def safe_name(name: str) -> str:

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import msgspec
 
-from ralph.clock import SystemClock
+from ralph.clock import Clock, SystemClock, wait_until
 from ralph.errors import Busy, SetupError, machine_error
+from ralph.shell.process import tree
 
 # Who only looks (`holder`) has the lock too, for some microseconds: a tenth of a second of trying tells
 # that from a real holder. The name in the file cannot: it may be that of a former one who is still alive.
@@ -53,10 +56,9 @@ def try_lock(fd: int) -> bool:
 
 
 def this_process(since: int, what: str = "") -> Holder:
-    pid = os.getpid()
-    return Holder(
-        pid=pid, start=start_time(pid) or 0, boot=boot_id(), host=os.uname().nodename, since=since, what=what
-    )
+    pid, seen = os.getpid(), tree.read_process(os.getpid())
+    start = seen.start if seen else 0
+    return Holder(pid=pid, start=start, boot=tree.boot_id(), host=os.uname().nodename, since=since, what=what)
 
 
 def acquire(path: str, me: Holder) -> Lock:
@@ -79,6 +81,30 @@ def acquire(path: str, me: Holder) -> Lock:
             os.close(fd)
             raise
     raise locked_error(path, seen, me.since)
+
+
+def acquire_within(path: str, what: str, clock: Clock, seconds: float) -> Lock:
+    """The same for one of many who take turns: Busy when it is not free within so many seconds."""
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    until = clock.monotonic() + seconds
+    while True:
+        try:
+            return acquire(path, this_process(int(clock.now() * 1000), what))
+        except Busy:
+            if clock.monotonic() >= until:
+                raise
+
+
+@contextmanager
+def behind_door(path: str, seconds: float, busy: Busy) -> Iterator[None]:
+    """Alone for a moment, by a lock that nobody holds for long; `busy` after so many seconds."""
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+    try:
+        if not wait_until(lambda: try_lock(fd), SystemClock(), seconds=seconds, every=0.002):
+            raise busy
+        yield
+    finally:
+        os.close(fd)
 
 
 def holder(path: str) -> Holder | None:
@@ -145,40 +171,6 @@ def locked_error(path: str, seen: Holder, now: int) -> Busy:
     )
 
 
-_BOOT_ID = "/proc/sys/kernel/random/boot_id"
-_DEAD = frozenset("ZXx")  # a zombie holds its pid but will never do anything again
-
-
-def boot_id() -> str:
-    """The kernel's id of this boot; empty where the kernel does not tell, which then equals itself."""
-    try:
-        with open(_BOOT_ID, encoding="ascii") as file:
-            return file.read().strip()
-    except OSError:
-        return ""
-
-
-def start_time(pid: int) -> int | None:
-    """Clock ticks between boot and the start of `pid`, or None when there is no such process."""
-    seen = _stat(pid)
-    return None if seen is None else seen[1]
-
-
 def alive(pid: int, start: int, boot: str) -> bool:
     """True only for the very process that was meant, and only while it can still act."""
-    if boot != boot_id():
-        return False
-    seen = _stat(pid)
-    return seen is not None and seen[1] == start and seen[0] not in _DEAD
-
-
-def _stat(pid: int) -> tuple[str, int] | None:
-    """State and start time; the name in between may hold spaces and brackets, so cut at the last one."""
-    if pid <= 0:
-        return None
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            fields = file.read().rpartition(b")")[2].split()
-    except OSError:
-        return None
-    return (fields[0].decode("ascii"), int(fields[19])) if len(fields) > 19 else None
+    return boot == tree.boot_id() and tree.alive(pid, start)

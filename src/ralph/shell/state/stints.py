@@ -8,13 +8,11 @@ the limit holds exactly whoever starts and resumes at the same moment; a crashed
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from typing import Protocol
 
 import msgspec
 
-from ralph.clock import SystemClock, wait_until
 from ralph.errors import Busy
 from ralph.shell.state import locks
 from ralph.shell.state.directory import unusable_error
@@ -95,22 +93,15 @@ def _other_places(folder: str, loop: str) -> list[str]:
     return found
 
 
-@contextmanager
-def _door(folder: str) -> Iterator[None]:
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-    fd = os.open(os.path.join(folder, _DOOR), flags, 0o600)
-    try:
-        if not wait_until(lambda: locks.try_lock(fd), SystemClock(), seconds=_PATIENCE_SECONDS, every=0.005):
-            raise Busy(
-                "another Ralph has been starting a loop here for a long time",
-                code="E-LOOPS-STARTING",
-                at=folder,
-                why="it may have been stopped in the middle of it",
-                next="ralph status",
-            )
-        yield
-    finally:
-        os.close(fd)
+def _door(folder: str) -> AbstractContextManager[None]:
+    busy = Busy(
+        "another Ralph has been starting a loop here for a long time",
+        code="E-LOOPS-STARTING",
+        at=folder,
+        why="it may have been stopped in the middle of it",
+        next="ralph status",
+    )
+    return locks.behind_door(os.path.join(folder, _DOOR), _PATIENCE_SECONDS, busy)
 
 
 def many_loops_names(full: Busy) -> list[str]:

@@ -23,13 +23,7 @@ QUIET_SECONDS = 60.0  # that a lock without a git must be old: other programs wr
 _FILES = frozenset(
     f"{name}.lock"
     for name in (
-        "index",
-        "HEAD",
-        "ORIG_HEAD",
-        "FETCH_HEAD",
-        "config",
-        "packed-refs",
-        "shallow",
+        *("index", "HEAD", "ORIG_HEAD", "FETCH_HEAD", "config", "packed-refs", "shallow"),
         "config.worktree",
     )
 )

@@ -13,7 +13,7 @@ from ralph.app.backlog.judge import judge_commit
 from ralph.core.model.loop import Loop
 from ralph.errors import NeedsHuman
 from ralph.shell.files.safe_tree import remove_tree
-from ralph.shell.git.project import Project, user_call
+from ralph.shell.git.project import Project, is_ancestor, user_call
 from ralph.shell.git.refs import RefChange, commit_tree, loop_ref, move_refs, publish_result, read_refs
 from ralph.shell.git.store import open_store
 from ralph.shell.landing.land import merge_tree
@@ -35,10 +35,6 @@ def branch_of(desk: Desk) -> str:
 def tip_of(desk: Desk, project: Project) -> str:
     ref = f"refs/heads/{branch_of(desk)}"
     return read_refs(project, ref).get(ref, "")
-
-
-def is_ancestor(project: Project, old: str, new: str) -> bool:
-    return user_call(project, ["merge-base", "--is-ancestor", old, new], ok=None).code == 0
 
 
 def base_for_item(desk: Desk, project: Project) -> str:

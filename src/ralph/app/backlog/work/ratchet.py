@@ -10,12 +10,11 @@ from ralph.app.backlog.criteria import lasting_commands
 from ralph.app.backlog.desk import Desk, clip, iso_time
 from ralph.app.backlog.helpers import evidence_of
 from ralph.app.backlog.judge import judge_commit
-from ralph.app.backlog.work.branch import is_ancestor
 from ralph.core.backlog.changes import BacklogFact
 from ralph.core.backlog.items import BacklogItem, FeatureList
 from ralph.core.model.verdict import Verdict
 from ralph.core.toolchains.kinds import could_affect_gate
-from ralph.shell.git.project import Project, user_call
+from ralph.shell.git.project import Project, is_ancestor, user_call
 
 
 class Regression(Struct, frozen=True, kw_only=True):

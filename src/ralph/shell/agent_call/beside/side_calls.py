@@ -21,20 +21,9 @@ from ralph.shell.sandbox.site import Site
 
 ORDERS = frozenset(
     {
-        ".aider.conf.yml",
-        ".aider.model.settings.yml",
-        ".cursorrules",
-        ".env",
-        ".goosehints",
-        ".mcp.json",
-        "agents.md",
-        "claude.local.md",
-        "claude.md",
-        "copilot-instructions.md",
-        "gemini.md",
-        "opencode.json",
-        "opencode.jsonc",
-        "qwen.md",
+        *(".aider.conf.yml", ".aider.model.settings.yml", ".cursorrules", ".env", ".goosehints"),
+        *(".mcp.json", "agents.md", "claude.local.md", "claude.md", "copilot-instructions.md"),
+        *("gemini.md", "opencode.json", "opencode.jsonc", "qwen.md"),
     }
 )  # fmt: skip
 ORDER_FOLDERS = frozenset(
@@ -70,7 +59,7 @@ def make_calls(
 ) -> list[e.AgentEnded] | None:
     """What came of each; None when asked to drop them."""
     if len(asked) > 1:
-        return _make_at_once(site, asked, attend)
+        return make_at_once(site, asked, attend)
     dropped, one = False, asked[0]
 
     def look(activity: Activity) -> bool:
@@ -82,30 +71,19 @@ def make_calls(
     return None if dropped else [ended]
 
 
-def _make_at_once(site: Site, asked: list[SideCall], attend: Attention) -> list[e.AgentEnded] | None:
+def make_at_once(site: Site, asked: list[SideCall], attend: Attention) -> list[e.AgentEnded] | None:
+    """The same, side by side: nobody looks on at what streams in."""
     found = [one.caller.begin(one.loop, one.told, one.prompt, one.shares) for one in asked]
-    begun = {number: one for number, one in enumerate(found) if isinstance(one, Begun)}
+    begun = [(mine, one) for mine, one in zip(asked, found, strict=True) if isinstance(one, Begun)]
+    dropped, began, names = False, site.clock.monotonic(), tuple(mine.what for mine, _ in begun)
     try:
-        dropped = watch_calls(site, [one.caller for one in asked], begun, [one.what for one in asked], attend)
+        while not dropped and any(one.call.ended is None for _, one in begun):
+            for mine, one in begun:
+                mine.caller.look(one)
+            dropped = attend(Activity("agent", names, site.clock.monotonic() - began))
     finally:
-        ended = {number: asked[number].caller.end(asked[number].loop, one) for number, one in begun.items()}
-    if dropped:
-        return None
-    return [one if isinstance(one, e.AgentEnded) else ended[number] for number, one in enumerate(found)]
-
-
-def watch_calls(
-    site: Site, callers: list[Caller], begun: dict[int, Begun], names: list[str], attend: Attention
-) -> bool:
-    """Until all have ended; True when asked to drop them."""
-    began = site.clock.monotonic()
-    shown = tuple(names[number] for number in begun)
-    while any(one.call.ended is None for one in begun.values()):
-        for number, one in begun.items():
-            callers[number].look(one)
-        if attend(Activity("agent", shown, site.clock.monotonic() - began)):
-            return True
-    return False
+        ended = iter([mine.caller.end(mine.loop, one) for mine, one in begun])
+    return None if dropped else [next(ended) if isinstance(one, Begun) else one for one in found]
 
 
 def judge_order(order: Order, judge: SealedAgent) -> Order:
