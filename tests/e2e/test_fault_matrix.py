@@ -119,7 +119,7 @@ def go_on(place):
         place.ralph("resume", loop.sealed.loop, "--display", "plain", limit=120)
 
 
-@pytest.mark.sample(check=0, test=2)
+@pytest.mark.sample(check=0, test=1)
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize("victim", VICTIMS)
 @pytest.mark.parametrize("phase", PHASES)

@@ -34,7 +34,7 @@ except OSError: pass"""
     assert f"with {STAMP} of your checkout" in logs
 
 
-@pytest.mark.sample(test=1)
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("files", "check", "said"),
     [

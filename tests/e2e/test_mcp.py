@@ -117,6 +117,7 @@ def test_nothing_that_needs_a_persons_yes_is_granted(place):
     place.ralph("worker", "stop")
 
 
+@pytest.mark.soak
 def test_hostile_arguments_over_the_wire_are_errors_and_nothing_else(place):
     """Each is an MCP error with a code, the server serves on, and no loop was begun."""
     rows = [
