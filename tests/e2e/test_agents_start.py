@@ -20,9 +20,9 @@ def test_what_a_dry_run_shows_and_refuses(place):
     refuse it refuses, before anything is spent; how to be refused otherwise is in next_lines.txt.
     """
 
-    def dry(*flags):
+    def dry(*flags, **env):
         own = () if any("agent" in flag for flag in flags) else ("--agent-cmd", agent("staller"))
-        return place.ralph("loop", TASK, *flags, *own, "--dry-run")
+        return place.ralph("loop", TASK, *flags, *own, "--dry-run", env=env)
 
     objects = sorted(str(path) for path in (place.repo / ".git").rglob("*"))
     shown = dry("--check", CHECK)
@@ -33,7 +33,11 @@ def test_what_a_dry_run_shows_and_refuses(place):
     for flags, code, error in (
         (("--check", "no-such-tool"), 4, "E-GATE-MISSING"),
         (("--check", "false", "--hidden-check", "/nowhere/x.sh"), 4, "E-GATE-MISSING"),
+        (("--check", "true", "--hidden-check", "./test_calc.py"), 2, "E-HIDDEN-INSIDE"),
         (("--check", "true", "--allow-write", "//etc"), 2, "E-BOX-PATH"),
+        (("--check", "true", "--max-cost", "1"), 2, "E-LIMITS"),
+        (("--check", "true", "--allow", "stubs"), 2, "E-CONFIG"),
+        (("--check", "true", "--allow-asked", "protected.path"), 2, "E-CONFIG"),
         (("--check", "true", "--steer", "x" * 70_000), 2, "E-STEER"),
         (("--check", "true", "--branch", "other"), 2, "E-BRANCH-TAKEN"),
         (("--check", "true", "--agent", "nobody"), 2, "E-AGENT-UNKNOWN"),
@@ -41,6 +45,8 @@ def test_what_a_dry_run_shows_and_refuses(place):
     ):
         done = dry(*flags)
         assert (done.code, f"[{error}]" in done.err) == (code, True), done.report()
+    nested = dry("--check", "true", RALPH_LOOP_ID="ralph-outer-1")
+    assert (nested.code, "[E-LOOP-NESTED]" in nested.err) == (2, True), nested.report()
     slip = place.ralph("loop", TASK, "--agent-cmd", agent("staller"), "--no-infer", "--json")
     assert (slip.code, [line["error"]["code"] for line in json_lines(slip.out)]) == (2, ["E-CHECK-NONE"])
     assert sorted(str(path) for path in (place.repo / ".git").rglob("*")) == objects
