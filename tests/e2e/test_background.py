@@ -282,7 +282,7 @@ PHASES = {
 }
 
 
-@pytest.mark.sample(check=0, test=1)
+@pytest.mark.soak
 @pytest.mark.parametrize("what", FAULTS)
 @pytest.mark.parametrize("phase", PHASES)
 def test_one_fault_in_each_phase(world, phase, what):

@@ -283,6 +283,7 @@ def test_helpers_keep_their_word(place: Place) -> None:
     assert "already satisfied" in world.items()["F-2"]["attempts"][-1]["notes"]
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 def test_what_nothing_proves_needs_a_persons_word(place: Place) -> None:
     """Green before any work, or green without a witness, is FAILING with a question and does not count; an

@@ -57,6 +57,7 @@ def test_a_client_starts_watches_verifies_and_reads_a_loop(place, todo):
     assert (place.top / "mcp.err").read_text() == ""
 
 
+@pytest.mark.soak
 def test_a_client_steers_pauses_resumes_and_aborts(place, todo):
     """What it says reaches the loop and is recorded as an MCP client's word."""
     config = 'agent = "demo"\n[agents.demo.settings]\nscript = "hang"\n'

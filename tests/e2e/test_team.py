@@ -84,6 +84,7 @@ def test_a_coder_that_bends_the_testers_tests_is_not_verified(green):
     )
 
 
+@pytest.mark.soak
 def test_a_team_plans_and_builds_item_by_item(place):
     """The planner's model makes the plan; each item begins with red tests of a tester who saw none of it; an
     objection to the whole holds it back until the user overrules it."""

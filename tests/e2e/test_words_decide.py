@@ -79,6 +79,7 @@ def test_a_mixed_project_is_judged_by_the_language_that_is_named(shape):
         assert [(gate["run"], gate.get("cwd", ".")) for gate in gates] == expected
 
 
+@pytest.mark.soak
 def test_a_command_in_the_completion_decides(shape):
     """`--completion "CMD passes"` is that command, over the gates of the project and over all inference."""
     (shape.repo / "ralph.toml").write_text('[gates.lint]\nrun = "python3 -m compileall -q ."\n')
