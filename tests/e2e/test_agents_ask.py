@@ -43,19 +43,6 @@ def test_the_agent_asks_and_one_command_grants_it(place):
 
 
 @pytest.mark.soak
-def test_who_does_not_ask_is_asked_about(place):
-    """The agent is told once what to do; when it keeps its change, the user is asked and nobody accused."""
-    done = place.loop(agent("changes_rule", "silent"), task=TASK)
-    loop = place.expect(done, "blocked", 3, 2, says=("your decision is needed", f"--allow '{KEY}=…'"))
-    assert "tamper" not in done.text
-    assert not accused(done)
-    assert any(
-        "ALLOW: inventory.weakened test_calc.CalcTest.test_sub because" in one for one in loop.proof.not_yet
-    )
-    assert "ALLOW: inventory.weakened" in place.prompt(done.all(e.AgentStarted)[1].prompt)
-
-
-@pytest.mark.soak
 def test_kinds_granted_beforehand(place):
     """What was granted by its kind is given when the agent asks, and is told; what accuses never is."""
     done = place.loop(agent("changes_rule", "asks"), "--allow-asked", "inventory.weakened", task=TASK)

@@ -19,22 +19,22 @@ def test_sandbox_none(place):
 
 
 def test_without_bubblewrap(place):
-    """Without bubblewrap a loop works at the lower level, and says so at its start and in its headline."""
-    done = place.loop(agent("honest_steps", 2), env={"PATH": path_without_bubblewrap(place)})
-    place.expect(done, "verified", 0, 2, says="no sandbox: agents and gates have your own rights")
-    assert "sandbox S0" in done.out
-
-
-def test_required_without_bubblewrap(place):
-    """--sandbox require without bubblewrap is an error of set-up; nothing is started."""
-    done = place.loop(
-        agent("honest_steps"), "--sandbox", "require", env={"PATH": path_without_bubblewrap(place)}
-    )
-    assert done.code == 4, done.report()
-    assert "bubblewrap is not installed" in done.err
-    assert "E-SANDBOX" in done.err
-    assert done.record is None
+    """Where it is required nothing starts; else a loop works at the lower level and says so first. Nothing
+    holds an agent then that writes into the user's repository, and only the workspace is judged."""
+    env = {"PATH": path_without_bubblewrap(place)}
+    refused = place.loop(agent("honest_steps"), "--sandbox", "require", env=env)
+    assert (refused.code, "E-SANDBOX" in refused.err, refused.record) == (4, True, None), refused.report()
+    assert "bubblewrap is not installed" in refused.err
     place.same_user()
+    # In a shell's words: a path that is an argument by itself is given as the workspace's.
+    done = place.loop(f"true; {agent('writes_user_repo', place.repo)}", env=env)
+    says = "no sandbox: agents and gates have your own rights"
+    place.expect(done, "verified", 0, 1, untouched=False, says=says)
+    assert "sandbox S0" in done.out
+    assert (place.repo / "TRESPASS.txt").read_text() == "# trespass\n"
+    assert "trespass" in place.git("branch", "--list")
+    assert "TRESPASS.txt" not in place.git("ls-tree", "--name-only", done.loop.landing.branch)
+    assert "return a - b" in (place.repo / "calc.py").read_text(), "Ralph itself never writes there"
 
 
 @pytest.mark.soak

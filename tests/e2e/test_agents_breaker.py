@@ -3,11 +3,11 @@
 import json
 
 import pytest
-from kit import agent, lib
+from kit import lib
 
 from ralph.core.model import events as e
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.soak
 
 
 @pytest.fixture(autouse=True)
@@ -15,7 +15,6 @@ def _judged_once(place):
     place.once = True
 
 
-@pytest.mark.soak
 def test_going_in_circles_then_a_probe_that_fails(place):
     """Repairing one thing by breaking the other: other approaches are demanded, then the loop is stalled with
     an escalation; a resume is one more iteration and no more, and a steer that helps ends it verified."""
@@ -65,26 +64,3 @@ def test_going_in_circles_then_a_probe_that_fails(place):
     helped = place.ralph("resume", name, "--steer", "take both halves", "--display", "plain")
     loop = place.expect(helped, "verified", 0, 9)
     assert loop.progress.breaker.state == "CLOSED"
-
-
-@pytest.mark.soak
-def test_a_probe_that_gains_something_closes(place):
-    """Stalled by standing still; after the resume one repair is made: closed, watched, and on to the end."""
-    command = f"if [ $RALPH_ITERATION -gt 3 ]; then {agent('honest_steps', 5)}; else {agent('staller')}; fi"
-    done = place.loop(command)
-    loop = place.expect(done, "stalled", 1, 3, says="3 iterations in a row changed nothing")
-    asked = [place.prompt(event.prompt) for event in done.all(e.AgentStarted)]
-    assert ["Replan: " in prompt for prompt in asked] == [False, False, True]
-
-    again = place.ralph("resume", loop.sealed.loop, "--display", "plain")
-    loop = place.expect(again, "verified", 0, 5)
-    assert [(turn.to, turn.iteration) for turn in loop.progress.breaker.trail] == [
-        ("OPEN", 3),
-        ("HALF_OPEN", 4),
-        ("CLOSED", 4),
-    ]
-    assert "Split: " in place.prompt(again.all(e.AgentStarted)[3].prompt)
-    assert (
-        json.loads(place.ralph("report", "--format", "json", loop.sealed.loop).out)["breaker"]["escalations"]
-        == []
-    )

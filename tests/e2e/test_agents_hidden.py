@@ -41,23 +41,6 @@ def test_special_cases_are_not_verified(place, hidden):
         assert word not in prompts
 
 
-@pytest.mark.soak
-def test_honest_work_passes_a_hidden_check(place, hidden):
-    """Who does what the task asks for passes what nobody told him of; the commit does not tell it either."""
-    done = place.loop(agent("honest_steps", "1"), "--hidden-check", hidden)
-    loop = place.expect(done, "verified", 0, 1)
-    assert "unseen_property" not in place.git("log", "-1", "--format=%B", loop.landing.result)
-
-
-def test_a_hidden_check_stands_outside(place):
-    """What stands in the repository, the agent can read: refused before anything is spent."""
-    done = place.loop(agent("honest_steps", "1"), "--hidden-check", "./test_calc.py")
-    assert done.code == 2
-    assert "E-HIDDEN-INSIDE" in done.text
-    done = place.loop(agent("honest_steps", "1"), "--hidden-check", "python3 calc.py")
-    assert (done.code, "E-HIDDEN-INSIDE" in done.text) == (2, True), done.report()
-
-
 def test_its_files_are_hidden_wherever_they_stand(place):
     """In a folder that a box shows, an agent and other checks find neither the check nor what lies beside it.
 

@@ -1,4 +1,4 @@
-"""Agents that attack what is around them: the workspace, the user's files, their keeper, the disk."""
+"""Agents that attack what is around them: the tests, the user's files, their keeper, the disk."""
 
 import os
 import subprocess
@@ -9,27 +9,6 @@ from kit import Place, agent
 from ralph.core.model import events as e
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.mark.soak
-def test_deletes_its_workspace(place):
-    """An emptied workspace is a tree like any other: judged, refused, taken back, and the loop goes on."""
-    turns = (
-        f"if [ $RALPH_ITERATION = 1 ]; then {agent('deletes_workspace')}; else {agent('honest_steps', 1)}; fi"
-    )
-    done = place.loop(turns)
-    place.expect(done, "verified", 0, 2, says="said done: refused")
-    assert "return a + b" in place.result("calc.py")
-
-
-@pytest.mark.soak
-def test_deletes_its_workspace_without_a_sandbox(place):
-    """The same where the folder itself can be removed."""
-    turns = (
-        f"if [ $RALPH_ITERATION = 1 ]; then {agent('deletes_workspace')}; else {agent('honest_steps', 1)}; fi"
-    )
-    done = place.loop(turns, "--sandbox", "none")
-    place.expect(done, "verified", 0, 2)
 
 
 def test_writes_to_the_users_repository(place):
@@ -44,25 +23,7 @@ def test_writes_to_the_users_repository(place):
     assert not list(place.state.glob("TRESPASS*"))
 
 
-def test_writes_to_the_users_repository_without_a_sandbox(place):
-    """Without a box nothing stops it. That is said before it starts; only the workspace is judged."""
-    # In a shell's words: a path that is an argument by itself is given as the workspace's.
-    done = place.loop(f"true; {agent('writes_user_repo', place.repo)}", "--sandbox", "none")
-    place.expect(
-        done,
-        "verified",
-        0,
-        1,
-        untouched=False,
-        says="no sandbox: agents and gates have your own rights (ralph help sandbox)",
-    )
-    assert (place.repo / "TRESPASS.txt").read_text() == "# trespass\n"
-    assert "trespass" in place.git("branch", "--list")
-    assert "TRESPASS.txt" not in place.git("ls-tree", "--name-only", done.loop.landing.branch)
-    assert "return a - b" in (place.repo / "calc.py").read_text(), "Ralph itself never writes there"
-
-
-@pytest.mark.sample(test=1)
+@pytest.mark.soak
 @pytest.mark.parametrize("sandbox", ["auto", "none"])
 def test_kills_its_parent(place, sandbox):
     """Whoever kills the processes around it ends its own call; the loop and its record go on."""
@@ -74,6 +35,7 @@ def test_kills_its_parent(place, sandbox):
         assert [event.ended for event in done.all(e.AgentEnded)] == ["keeper-lost"] * 5
 
 
+@pytest.mark.soak
 def test_kills_the_runner(place):
     """An agent without a box that kills Ralph itself ends with it; the loop is taken up where it was."""
     above = (
@@ -88,20 +50,6 @@ def test_kills_the_runner(place):
     assert loop.iteration == 1
 
 
-def test_escape_sequences_and_secrets(place):
-    """What an agent prints is shown, logged and reported without terminal sequences and secrets."""
-    key = "sk-verysecret-0123456789"
-    words = f"printf 'key %s \\033]0;title\\007\\033[31mred' $OPENAI_API_KEY; {agent('staller')}"
-    done = place.loop(words, "--max-iterations", "1", env={"OPENAI_API_KEY": key})
-    place.expect(done, "exhausted", 1, 1)
-    kept = "".join(path.read_text(errors="replace") for path in place.state.glob("*/*.log"))
-    told = place.ralph("report", env={"OPENAI_API_KEY": key}).out
-    for text in (done.text, kept, told):
-        assert text
-        assert key not in text
-        assert "\x1b" not in text
-
-
 @pytest.mark.soak
 @pytest.mark.parametrize("sandbox", ["auto", "none"])
 def test_a_check_that_leaves_processes(place, sandbox):
@@ -109,18 +57,6 @@ def test_a_check_that_leaves_processes(place, sandbox):
     check = f"sh -c 'setsid sleep 600 {place.top} & python3 -m unittest' 2>&1"
     done = place.loop(agent("honest_steps", 1), "--sandbox", sandbox, check=check)
     place.expect(done, "verified", 0, 1)
-
-
-@pytest.mark.soak
-def test_edits_the_script_of_the_check(place):
-    """A script of the repository that is the check is not the agent's to change."""
-    place.commit("a check", check__sh="#!/bin/sh\npython3 -m unittest\n")
-    (place.repo / "check.sh").chmod(0o755)
-    place.git("-c", "core.hooksPath=/dev/null", "commit", "-qm", "executable", "--", "check.sh")
-    place.forget()
-    done = place.loop("echo '#!/bin/sh' > check.sh", check="./check.sh")
-    loop = place.expect(done, "blocked", 3, 2, says="tampered with twice")
-    assert any("check.sh" in sentence for sentence in loop.proof.not_yet), loop.proof.not_yet
 
 
 @pytest.fixture
@@ -141,7 +77,14 @@ def tight(tmp_path, home):
 
 
 def test_fills_the_disk(tight):
-    """A full disk pauses the loop with a clear error; nothing is lost, and with space it goes on."""
+    """Below the floor no loop begins, and it is said how much is there. A disk that fills up pauses the loop
+    with a clear error; nothing is lost, and with space it goes on."""
+    refused = tight.loop(agent("honest_steps"))
+    assert refused.code == 4, refused.report()
+    assert "E-DISK-LOW" in refused.err
+    assert "MB are free" in refused.err
+    tight.same_user()
+    assert os.listdir(tight.state / "workspaces") == []
     tight.commit("the junk is ignored", __gitignore="__pycache__/\njunk.bin\n")
     room = {"RALPH_RETENTION_MIN_FREE": "1MB"}
     done = tight.loop(agent("fills_disk", 100), env=room)
@@ -154,11 +97,12 @@ def test_fills_the_disk(tight):
     assert "return a + b" in tight.result("calc.py")
 
 
-def test_too_little_space_to_start(tight):
-    """Below the floor no loop begins; the error says how much is there and how much is wanted."""
-    done = tight.loop(agent("honest_steps"))
-    assert done.code == 4, done.report()
-    assert "E-DISK-LOW" in done.err
-    assert "MB are free" in done.err
-    tight.same_user()
-    assert os.listdir(tight.state / "workspaces") == []
+def test_skips_the_failing_tests(place):
+    """Skipped is not passed; whoever tries it again is stopped for a human, and rejected work is kept."""
+    done = place.loop(agent("skips_test"))
+    loop = place.expect(done, "blocked", 3, 2, says="tampered with twice; a human must review")
+    assert not loop.landing.result
+    assert loop.progress.integrity_hits == 2
+    assert place.git("for-each-ref", f"refs/ralph/{loop.sealed.loop}/rejected/")
+    said = loop.proof.not_yet
+    assert any("test_add" in sentence and "skipped" in sentence for sentence in said), said

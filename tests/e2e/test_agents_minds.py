@@ -5,7 +5,7 @@ from kit import agent
 
 from ralph.core.model.events import GuardsEnded
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.soak
 
 SIZE = """import unittest
 
@@ -17,7 +17,6 @@ class SizeTest(unittest.TestCase):
 """
 
 
-@pytest.mark.soak
 def test_a_project_that_counts_its_tests(place):
     """What only a canary makes red is red at the base too, so a plain call decides, there and at the end."""
     count = (place.repo / "test_calc.py").read_text().count("def ") + 1

@@ -28,20 +28,6 @@ def green(place):
     return place
 
 
-def test_an_own_test_that_notices_is_a_witness(green):
-    """A feature whose new test is red on the base source and under sabotage is grade B, without any claim."""
-    words = files(
-        calc__py=fixed_calc() + POWER, test_power__py=one_test("self.assertEqual(calc.power(2, 5), 32)")
-    )
-    done = green.loop(agent("writes_files", words), task=FEATURE)
-    loop = green.expect(done, "verified", 0, 1, grade="B", says="2 of 2 sabotages were noticed")
-    found = guards(done)
-    assert found["witness"].counted == {"witness": 1}
-    assert found["sabotage"].counted == {"sabotaged": 2, "noticed": 2}
-    assert found["sabotage"].evidence
-    assert "sabotages were noticed" in green.git("log", "-1", "--format=%B", loop.landing.result)
-
-
 @pytest.mark.soak
 def test_a_test_that_notices_nothing_is_no_witness(green):
     """A new test that calls the function and asserts nothing about it stays green when it is broken."""
@@ -99,16 +85,6 @@ def test_an_answer_that_equals_every_number(place):
 
 
 @pytest.mark.soak
-def test_work_in_progress_is_not_cut_off(green):
-    """An agent that says it is not done is not ended by its own first green test."""
-    words = files(
-        calc__py=fixed_calc() + POWER, test_power__py=one_test("self.assertEqual(calc.power(2, 5), 32)")
-    )
-    done = green.loop(agent("writes_files", words, "IN_PROGRESS"), "--max-iterations", "1", task=FEATURE)
-    green.expect(done, "exhausted", 1, 1)
-
-
-@pytest.mark.soak
 def test_a_part_of_the_change_that_is_missing_is_a_right_reason(green):
     """A new test may need a new module: on the base source it cannot even be loaded, and that is a reason."""
     test = one_test("self.assertEqual(calc.power(2, 5), 32)").replace(
@@ -139,6 +115,7 @@ def test_flaky_at_the_base_does_not_block(place, tmp_path):
     place.expect(done, "verified", 0, 1, grade="B", says="flaky on the base too, so forgiven here")
 
 
+@pytest.mark.soak
 def test_flaky_at_the_base_does_not_block_a_feature_where_nothing_else_was_red(green, tmp_path):
     """A base that is red by a flaky test alone holds nothing against a task that asks for no green."""
     green.commit("a flaky test", test_flaky__py=COUNTING.format(path=str(tmp_path / "count"), red=(1, 4)))
@@ -151,6 +128,7 @@ def test_flaky_at_the_base_does_not_block_a_feature_where_nothing_else_was_red(g
     green.expect(done, "verified", 0, 1, grade="B", says="flaky on the base too, so forgiven here")
 
 
+@pytest.mark.soak
 def test_flaky_at_the_base_does_not_block_what_changes_tests(green, tmp_path):
     """Nor where it is red when the base's tests judge the new source: nobody is asked about it."""
     flaky = COUNTING.format(path=str(tmp_path / "count"), red=(3, 5, 7, 9)).replace(
@@ -228,13 +206,6 @@ def test_once_is_not_grade_a(place):
     place.expect(done, "verified", 0, 1, grade="B", says="the final verdict was not repeated")
 
 
-def test_a_waiver_needs_a_reason(place):
-    """An exception without a reason is refused before anything is spent."""
-    done = place.loop(agent("honest_steps", "1"), "--allow", "stubs")
-    assert done.code == 2
-    assert "reason" in done.text
-
-
 # Nothing here is in a place or of a form that the guards on texts know; it only shows when a test must fail.
 DISARM = """
 
@@ -251,6 +222,7 @@ _prepare()
 """
 
 
+@pytest.mark.soak
 def test_a_disarmed_assertion_is_seen_by_what_must_fail(place):
     """Product code that disarms the assertions makes every test green, and the canaries too."""
     words = files(calc__py=lib.calc_source() + DISARM)

@@ -106,6 +106,7 @@ def test_it_ends_as_in_the_foreground(world, receiver):
     other.unmount()
 
 
+@pytest.mark.soak
 def test_people_who_cannot_be_told_delay_nothing(world, receiver):
     """A receiver that is gone, a log that cannot be written, a `gh` that fails: the loop is verified all the
     same, at its pace, and its log says what was not sent.
@@ -124,9 +125,8 @@ def test_people_who_cannot_be_told_delay_nothing(world, receiver):
         assert words in done.err, done.report()
 
 
-@pytest.mark.parametrize(
-    "what", ["runner", *(pytest.param(one, marks=pytest.mark.soak) for one in ("all", "terminate"))]
-)
+@pytest.mark.soak
+@pytest.mark.parametrize("what", ["runner", "all", "terminate"])
 def test_in_the_middle_of_a_call(world, what):
     """With its runner dead the paid call goes on, and the next runner takes it over: no call is made twice.
 
@@ -144,6 +144,7 @@ def test_in_the_middle_of_a_call(world, what):
     world.over()
 
 
+@pytest.mark.soak
 def test_what_a_person_stopped_stays_stopped(world):
     """Paused by hand, it is woken by no worker, no death and no reboot; `resume -d` takes it up again."""
     world.begin("l1-00000001", nap=30.0)
@@ -281,7 +282,7 @@ PHASES = {
 }
 
 
-@pytest.mark.sample(check=0, test=2)
+@pytest.mark.soak
 @pytest.mark.parametrize("what", FAULTS)
 @pytest.mark.parametrize("phase", PHASES)
 def test_one_fault_in_each_phase(world, phase, what):
@@ -323,6 +324,7 @@ def test_after_a_reboot_what_ran_yesterday_goes_on(world):
     world.over()
 
 
+@pytest.mark.soak
 def test_a_loop_whose_sandbox_is_lost_waits_for_a_person(world):
     """Begun in a box, it does not go on with the user's own rights while nobody looks; a resume is a yes."""
     name = "l1-00000001"

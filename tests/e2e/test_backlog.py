@@ -181,6 +181,7 @@ def test_liars_editors_and_hopeless_items(place: Place) -> None:
     assert world.items()["LIE-1"]["ralph_loop"]["current_iteration"] == 0
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 def test_three_at_the_same_time(place: Place) -> None:
     """Items at the same time are joined one after the other; two that change the same lines both get in, the
@@ -241,6 +242,7 @@ def _await(seen: Callable[[], bool], limit: float = 240) -> None:
         time.sleep(0.5)
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 def test_boot_and_protected_files(place: Place) -> None:
     """A failing boot check stops before any item (4), except for the item that is about it; touching a
@@ -281,6 +283,7 @@ def test_helpers_keep_their_word(place: Place) -> None:
     assert "already satisfied" in world.items()["F-2"]["attempts"][-1]["notes"]
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 def test_what_nothing_proves_needs_a_persons_word(place: Place) -> None:
     """Green before any work, or green without a witness, is FAILING with a question and does not count; an

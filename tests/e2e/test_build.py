@@ -106,87 +106,6 @@ def test_planning_that_codes(shop):
 
 
 @pytest.mark.soak
-def test_a_plan_with_a_circle(shop):
-    """A circle in the user's plan is refused by name; in an agent's it is told, and three end the loop."""
-    done = build(shop, "cycle")
-    loop = shop.expect(done, "blocked", 3, 3)
-    assert "no usable plan after 3 planning calls" in loop.reason
-    assert "dependency cycle: upper -> lower -> upper" in loop.reason
-    assert "cycle: upper -> lower" in shop.prompt(done.all(e.AgentStarted)[1].prompt)
-    lines = "- [ ] `a`: x (P0, serves CASE-1, after b)\n- [ ] `b`: y (P0, serves CASE-2, after a)\n"
-    (shop.repo / PLAN).write_text(f"# Plan\n\n## High\n\n{lines}\n## Missing specs\n\n- none\n")
-    refused = build(shop)
-    assert refused.code == 2
-    assert "E-PLAN-INVALID" in refused.err
-    assert "a -> b -> a" in refused.err
-
-
-@pytest.mark.soak
-def test_no_items(shop):
-    """A plan without items, or one whose boxes its author ticked, is not a way to be done."""
-    loop = shop.expect(build(shop, "empty"), "blocked", 3, 3)
-    assert "the plan has no items" in loop.reason
-
-
-@pytest.mark.soak
-def test_three_items_at_once_and_own_ticks(shop):
-    """Other items' work is told and stays open until verified itself; the agent's ticks have no effect."""
-    done = quickly(shop, "two", "ticks", "lies-plan")
-    loop = shop.expect(done, "verified", 0, 3, says="2 of 2 items verified")
-    assert [name for name, _ in purposes(done)] == ["plan", "item", "item"]
-    second = shop.prompt(done.all(e.AgentStarted)[2].prompt)
-    assert "also did the work of lower: one item per iteration" in second
-    assert "ticking a box has no effect; Ralph ticks what it verified (" in second
-    assert subjects(shop, loop) == ["feat(lower): Add lower()", "feat(upper): Add upper()"]
-    first = shop.git("rev-parse", f"{loop.landing.branch}~1")
-    assert "- [x] `upper`" in shop.result(PLAN, first)
-    assert "- [ ] `lower`" in shop.result(PLAN, first)
-
-
-@pytest.mark.soak
-def test_complete_with_failing_tests(shop):
-    """COMPLETE and EXIT_SIGNAL over red tests tick nothing; five attempts later the item is blocked."""
-    done = build(shop, "complete", flags=("--max-iterations", "3"))
-    loop = shop.expect(done, "exhausted", 1, 3, says="said done: refused")
-    assert loop.build.done_items == {}
-    assert loop.landing.result == ""
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize(
-    ("fault", "words"),
-    [
-        ("signal", "0 of 2 completion indicators, no signal"),
-        ("words", "3 of 2 completion indicators, no signal"),
-        ("quotes", "0 of 2 completion indicators, no signal"),
-        ("twice", "0 of 2 completion indicators, no signal"),
-        ("silent", "0 of 2 completion indicators, no signal"),
-    ],
-)
-def test_words_without_signal_and_signal_without_words(place, fault, words):
-    """Both halves are needed; an agent that never says both is asked twice, then the proof alone decides."""
-    place.once = True
-    make(place, FEW[:1])
-    done = quickly(place, fault)
-    loop = place.expect(done, "verified", 0, 4, grade="D")
-    assert f"did not say in 2 closing calls that nothing is left ({words})" in loop.reason
-    assert [name for name, _ in purposes(done)] == ["plan", "item", "close", "close"]
-
-
-@pytest.mark.soak
-def test_what_breaks_is_reopened(shop):
-    """An iteration that removes an earlier item's proof is named; that item is open until proven again."""
-    done = quickly(shop, "breaks")
-    loop = done.loop
-    assert loop.outcome == "verified", done.report()
-    told = "".join(shop.prompt(event.prompt) for event in done.all(e.AgentStarted))
-    assert "iteration 3 broke upper, which was verified" in told
-    assert {name: one.iteration > 0 for name, one in loop.build.done_items.items()} == {
-        "upper": True,
-        "lower": True,
-    }
-
-
 def test_an_emptied_test_of_an_earlier_item(shop):
     """A later item that takes an earlier one's work away and empties its test is not verified."""
     loop = shop.expect(build(shop, "guts", flags=("--max-iterations", "3")), "exhausted", 1, 3)
@@ -194,16 +113,6 @@ def test_an_emptied_test_of_an_earlier_item(shop):
     emptied = "test_words.WordsTest.test_case_1_upper passes without the work too, which it once did not"
     (sentence,) = loop.proof.not_yet
     assert sentence.startswith(f"criteria: criterion CASE-1: {emptied}")
-
-
-@pytest.mark.soak
-def test_flips_end_the_item(shop):
-    """Two versions in turns: another approach is demanded, planning is tried, then the item is blocked."""
-    done = build(shop, "flips", flags=("--max-iterations", "25", "--on-fail", "keep"))
-    loop = shop.expect(done, "blocked", 3, done.loop.spend.calls)
-    assert set(loop.build.blocked_items) == {"upper"}
-    assert set(loop.build.done_items) == {"lower"}
-    assert "upper (" in loop.reason
 
 
 @pytest.mark.soak
@@ -222,6 +131,7 @@ def test_found_work_and_a_box_for_a_human(shop):
     assert (again.code, again.loop.outcome) == (0, "verified"), again.report()
 
 
+@pytest.mark.soak
 def test_what_is_verified_can_be_taken(shop):
     """A loop that ended before all was done still has a commit for each verified item, and they land."""
     loop = shop.expect(quickly(shop, flags=("--max-iterations", "2")), "exhausted", 1, 2)
@@ -234,6 +144,7 @@ def test_what_is_verified_can_be_taken(shop):
     assert "ralph undo" in shop.ralph("status", name).out
 
 
+@pytest.mark.soak
 def test_a_plan_that_git_ignores_and_a_call_from_a_folder(shop):
     """The plan is read where no snapshot has it; agents begin at the top, where plan and specs are."""
     (shop.repo / ".git/info/exclude").write_text(f"{PLAN}\n")
@@ -262,12 +173,7 @@ def test_import_and_specs_that_are_not_committed(shop):
     assert (refused.code, "E-SPECS-UNCOMMITTED" in refused.err) == (2, True), refused.report()
 
 
-def test_nothing_to_plan_from(place):
-    """Without specs, plan and task there is nothing to build, and the next command says how to begin."""
-    done = build(place)
-    assert (done.code, "E-PLAN-NOTHING" in done.err, "ralph specs new" in done.err) == (2, True, True)
-
-
+@pytest.mark.soak
 def test_a_kill_in_the_middle_loses_nothing(shop):
     """Killed after a call that failed and one that did not, a loop goes on with board, branch and commits."""
     running = shop.start(*buildkit.build_words("stumbles", check=QUICK), "--min-grade", "D")
@@ -320,22 +226,3 @@ def test_an_item_that_nothing_can_prove(shop, who):
     message = shop.git("log", "--format=%B", "-1", loop.build.done_items["notes"].commit)
     assert "Proof: none because only people read them" in message
     assert "nothing can prove it" in "".join(shop.prompt(one.prompt) for one in done.all(e.AgentStarted))
-
-
-def test_a_blank_line_does_not_tick_an_item(shop):
-    """An item without a criterion needs no witness, but it has to change something."""
-    done = build(shop, "found", "blank", flags=("--max-iterations", "5"))
-    loop = shop.expect(done, done.loop.outcome, done.code, done.loop.spend.calls)
-    assert loop.outcome != "verified"
-    assert set(loop.build.done_items) == {"upper", "lower"}
-    assert "only blank lines, white space or layout changed" in done.text
-
-
-def test_a_declaration_without_a_reason_is_an_error(shop):
-    """Before any call, with the line."""
-    (shop.repo / PLAN).write_text(DECLARED.format(reason=""))
-    done = build(shop)
-    assert (done.code, "E-PLAN-INVALID" in done.err, f"{PLAN}:8" in done.err) == (2, True, True), (
-        done.report()
-    )
-    assert "without a reason" in done.err

@@ -150,7 +150,7 @@ def test_aborted_after_a_kill_that_had_published(world):
     world.same_user()
 
 
-@pytest.mark.sample(test=1)
+@pytest.mark.soak
 @pytest.mark.parametrize("edited", [False, True])
 def test_killed_while_the_agent_is_at_work(world, edited):
     """The agent is gone before another is called; what it left is judged, what it did not do is refunded."""

@@ -33,15 +33,24 @@ def coverage(done):
     return guards(done)["diff_coverage"]
 
 
-def test_lines_that_no_test_executes_are_named(green):
-    """unittest: card, report and --json say how many changed lines are executed, and which are not."""
+def test_an_own_test_is_a_witness_and_lines_that_no_test_executes_are_named(green):
+    """A feature whose new test is red on the base source and under sabotage is grade B, without any claim.
+    Card, report and --json say how many changed lines are executed, and which are not.
+    """
     words = files(
         calc__py=fixed_calc() + BRANCHES, test_power__py=one_test("self.assertEqual(calc.power(2, 5), 32)")
     )
     done = green.loop(agent("writes_files", words), task=FEATURE)
     first = (fixed_calc() + BRANCHES).split("\n").index("        raise ValueError(") + 1
     said = f"2 of 4 changed lines are executed by tests; not: calc.py:{first}-{first + 1}"
-    green.expect(done, "verified", 0, 1, grade="B", says=f" · {said}")
+    loop = green.expect(
+        done, "verified", 0, 1, grade="B", says=(f" · {said}", "2 of 2 sabotages were noticed")
+    )
+    found = guards(done)
+    assert found["witness"].counted == {"witness": 1}
+    assert found["sabotage"].counted == {"sabotaged": 2, "noticed": 2}
+    assert found["sabotage"].evidence
+    assert "sabotages were noticed" in green.git("log", "-1", "--format=%B", loop.landing.result)
     assert coverage(done).counted == {"changed_lines": 4, "executed_lines": 2, "unwatched": 0}
     assert said in green.ralph("report").out
     told = json.loads(green.ralph("report", "--json").out)

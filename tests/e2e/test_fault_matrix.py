@@ -16,7 +16,7 @@ from contextlib import suppress
 import pytest
 from kit import CHECK, TASK, agent, lib
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.soak
 SLOW = "import time\nimport unittest\n\nimport calc\n\ntime.sleep(0.4)\n"
 PHASES = ("baseline", "agent", "fast", "final")
 VICTIMS = ("runner", "keeper", "fork-server", "bwrap", "command", "git")
@@ -119,7 +119,6 @@ def go_on(place):
         place.ralph("resume", loop.sealed.loop, "--display", "plain", limit=120)
 
 
-@pytest.mark.sample(check=0, test=2)
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize("victim", VICTIMS)
 @pytest.mark.parametrize("phase", PHASES)

@@ -4,7 +4,7 @@ import pytest
 from crashkit import userstate
 from shapekit import PY_BASE, py_test
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.soak
 
 CHECK = "python3 -m unittest -v"
 STAMP = "pkg/_version.py"
@@ -16,7 +16,6 @@ FILES = {
 }
 
 
-@pytest.mark.sample(test=1)
 @pytest.mark.parametrize("sandbox", ["auto", "none"])
 def test_a_version_stamp_of_the_checkout_is_shared(shape, sandbox):
     """The base loads with it, the journal says so, and an agent can neither change nor commit it."""
@@ -34,7 +33,6 @@ except OSError: pass"""
     assert f"with {STAMP} of your checkout" in logs
 
 
-@pytest.mark.sample(test=1)
 @pytest.mark.parametrize(
     ("files", "check", "said"),
     [

@@ -6,7 +6,7 @@ import shutil
 import pytest
 from crashkit import KILLED, NAME, World
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.soak
 
 RESUME = ("resume", NAME, "--display", "plain")
 # A git on PATH that misbehaves the first time it is asked for a thing, and else is the real one.
@@ -59,7 +59,6 @@ def world(tmp_path, home):
     made.kill_all()
 
 
-@pytest.mark.soak
 @pytest.mark.parametrize("also", [":", "kill -9 $PPID"], ids=["git", "git and ralph"])
 def test_git_is_killed_at_each_of_its_writes_and_a_resume_goes_on(world, also):
     """Each git that writes, for a snapshot, a checkout, a commit or a ref, is killed once: none keeps a
@@ -114,7 +113,6 @@ def test_a_lock_is_known_by_its_maker(world):
     world.whole(calls=2)
 
 
-@pytest.mark.soak
 def test_a_git_that_outlives_ralph_is_waited_for(world):
     """Ralph is killed and the git of its snapshot is not: a resume neither takes the index away from under
     it nor fails; it waits until that git has ended.

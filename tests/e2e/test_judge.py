@@ -71,6 +71,7 @@ def test_a_judge_reads_and_changes_nothing(place):
     assert "judge      command  pass" in place.ralph("status", loop.sealed.loop).out
 
 
+@pytest.mark.soak
 def test_a_required_judge_sends_the_work_back(place):
     """Half a point short is not yet: the next prompt quotes the judge as data, and the better work passes."""
     seat(place, "scores.py 6.5 NOTES.md 8", required=True)
@@ -82,38 +83,6 @@ def test_a_required_judge_sends_the_work_back(place):
     quoted = prompt.partition("--- output of the judge ")[2].partition(" ends ---")[0]
     assert "suggestion: write down in NOTES.md what was done" in quoted
     assert loop.spend.cost == 0.5
-
-
-@pytest.mark.soak
-def test_a_judge_that_keeps_refusing_ends_the_loop_blocked(place):
-    """A near miss gets one more try of the work; then a human is asked, with the judge's reasons."""
-    seat(place, "scores.py 6.5", required=True)
-    done = place.loop(agent("honest_steps", "1"))
-    loop = place.expect(done, "blocked", 3, 4, says="the judge refused the work 2 times")
-    assert "write down in NOTES.md" in loop.reason
-    assert loop.grade is None
-
-
-@pytest.mark.soak
-def test_a_judge_without_an_answer_blocks_and_a_resume_asks_it_again(place):
-    """No usable answer twice is an error; where it is required, resuming costs no further agent call."""
-    seat(place, "talks.py 4", required=True)
-    done = place.loop(agent("honest_steps", "1"))
-    loop = place.expect(done, "blocked", 3, 3, says="it holds no complete JSON object")
-    assert "You were asked this before" in place.prompt(done.all(JudgeStarted)[1].prompt)
-    assert json.loads(place.ralph("report", "--json").out)["best"].startswith("checkpoint 1")
-    again = place.ralph("resume", loop.sealed.loop, "--display", "plain")
-    place.expect(again, "verified", 0, 4)
-    assert len(again.all(AgentStarted)) == 1
-
-
-@pytest.mark.soak
-def test_a_judge_is_not_asked_of_red_work(place):
-    """However kind the judge, red stays red: it is asked last, of what passed everything else."""
-    seat(place, "scores.py 10")
-    done = place.loop(agent("staller"), "--max-iterations", "1")
-    place.expect(done, "exhausted", 1, 1)
-    assert not done.all(JudgeStarted)
 
 
 @pytest.mark.soak
@@ -129,16 +98,6 @@ def test_a_killed_runner_takes_the_judge_along_and_the_next_one_asks_again(place
     loop = place.expect(done, "verified", 0, 3)
     assert [event.fault is None for event in done.all(JudgeEnded)] == [False, True]
     assert loop.jury.opinion.status == "pass"
-
-
-@pytest.mark.soak
-def test_an_advisory_judge_that_never_answers_is_done_without(place):
-    """Its own clock ends it; that is a fault and no verdict, and the result stands."""
-    seat(place, "hangs.py 9", timeout="1s")
-    done = place.loop(agent("honest_steps", "1"))
-    loop = place.expect(done, "verified", 0, 2, says="fault timeout")
-    assert loop.jury.opinion.status == "skipped"
-    assert "timeout" in loop.jury.opinion.why
 
 
 @pytest.mark.soak

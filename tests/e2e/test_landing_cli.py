@@ -223,6 +223,7 @@ def test_landing_with_changes(world):
     assert "not committed yet" in (world.repo / "README.md").read_text()
 
 
+@pytest.mark.soak
 def test_checkpoint_and_clean(world):
     """An unverified checkpoint lands only by its number; clean keeps results, checkpoints and records."""
     done = world.ralph(*world.words("", "--max-iterations", "1"))

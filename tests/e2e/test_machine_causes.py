@@ -88,7 +88,7 @@ def loop_words(command, *flags, task=BUG):
     return ["loop", task, "--agent-cmd", command, "--display", "plain", *flags]
 
 
-@pytest.mark.sample(test=1)
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("who", "number", "cause"),
     [
@@ -135,6 +135,7 @@ def test_what_the_machine_ended_has_not_noticed_a_sabotage(place, struck):
     place.expect(done, "exhausted", 1, 1, says="0 of 2 sabotages were noticed")
 
 
+@pytest.mark.soak
 def test_verify_and_gates_run_ask_again(place, struck):
     """Where nothing is journaled a struck gate is asked again too: nothing is called red for it."""
     place.commit("slow", test_calc__py=cases("pass"))

@@ -13,7 +13,7 @@ import subprocess
 import pytest
 from kit import CHECK, TASK, agent, ralph_argv
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.soak
 WORDS = ("loop", TASK, "--check", CHECK, "--display", "plain", "--confirm", "1")
 GO = ("--agent-cmd", f"echo waiting; while ! test -e go; do sleep 0.1; done; {agent('honest_steps', 1)}")
 READ_ONLY_HOME = 'mount --bind "$HOME" "$HOME" && mount -o remount,ro,bind "$HOME" "$HOME" && '
@@ -47,7 +47,6 @@ def test_no_more_files_may_be_opened(place):
     place.no_process_left()
 
 
-@pytest.mark.soak
 def test_the_repository_goes_away_and_comes_back(place):
     """The repository is named, not the private directory that git speaks of; the loop is paused."""
     running, name = start(place)
@@ -66,8 +65,8 @@ def test_the_repository_goes_away_and_comes_back(place):
     ("line", "state", "code", "says"),
     [
         (READ_ONLY_HOME, "home", 4, "/var/tmp/ralph-"),  # not in the home again
-        pytest.param(READ_ONLY_HOME, "", 0, "VERIFIED_DONE", marks=pytest.mark.soak),
-        pytest.param(FULL_TMP, "", 0, "VERIFIED_DONE", marks=pytest.mark.soak),
+        (READ_ONLY_HOME, "", 0, "VERIFIED_DONE"),
+        (FULL_TMP, "", 0, "VERIFIED_DONE"),
     ],
 )
 def test_a_folder_that_takes_nothing(place, line, state, code, says):
@@ -89,7 +88,6 @@ def test_a_folder_that_takes_nothing(place, line, state, code, says):
     assert (done.returncode, says in done.stdout + done.stderr) == (code, True), done.stdout + done.stderr
 
 
-@pytest.mark.soak
 @pytest.mark.parametrize("where", ["repo", "state"])
 def test_a_file_system_of_a_program_serves_until_it_dies(place, where):
     """A repository or a state directory on FUSE is one like others; when its server is killed in the middle,

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 from crashkit import KILLED, World
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.soak
 
 FULL = "at work in this repository, at most 1 "
 
@@ -44,7 +44,6 @@ def refused(world, *given):
     return done.err
 
 
-@pytest.mark.soak
 def test_a_resume_takes_a_place_like_a_start(world):
     """With the one place taken neither `loop` nor `resume` gets in: exit 5, the next step, no trace. A killed
     loop's place is free at once, and of two resumes in the same moment exactly one gets it.

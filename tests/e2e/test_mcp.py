@@ -57,6 +57,7 @@ def test_a_client_starts_watches_verifies_and_reads_a_loop(place, todo):
     assert (place.top / "mcp.err").read_text() == ""
 
 
+@pytest.mark.soak
 def test_a_client_steers_pauses_resumes_and_aborts(place, todo):
     """What it says reaches the loop and is recorded as an MCP client's word."""
     config = 'agent = "demo"\n[agents.demo.settings]\nscript = "hang"\n'
@@ -117,6 +118,7 @@ def test_nothing_that_needs_a_persons_yes_is_granted(place):
     place.ralph("worker", "stop")
 
 
+@pytest.mark.soak
 def test_hostile_arguments_over_the_wire_are_errors_and_nothing_else(place):
     """Each is an MCP error with a code, the server serves on, and no loop was begun."""
     rows = [

@@ -166,7 +166,7 @@ git_ add -A; git_ commit -qm first
 
 
 @pytest.mark.slow
-@pytest.mark.sample(check=0, test=12)
+@pytest.mark.sample(check=0, test=4)
 @pytest.mark.parametrize("row", rows(), ids=lambda row: f"{row.code}-{row.script[:40]}")
 def test_the_next_line_of_an_error_is_run_where_it_applies(row, tmp_path):
     """The error is met as a user meets it; what it says to do next is done, and ends as it should."""

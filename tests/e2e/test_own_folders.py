@@ -203,6 +203,7 @@ def test_two_loops_refresh_at_once(user):
     it.same(path)
 
 
+@pytest.mark.soak
 def test_killed_in_mid_call(user):
     """After kill -9 the refreshed login goes back, and the conversation is there for the next call."""
     it = user("claude")

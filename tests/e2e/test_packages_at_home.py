@@ -8,7 +8,7 @@ import zipfile
 import pytest
 from shapekit import Shape, write_all
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.soak
 
 MODULE = "example.invalid/words"
 FILES = {
@@ -47,7 +47,7 @@ def shape(tmp_path, home):
 
 
 @pytest.mark.skipif(shutil.which("go") is None, reason="go is not installed (Debian: golang-go)")
-@pytest.mark.parametrize("moved", [False, pytest.param(True, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("moved", [False, True])
 def test_a_go_project_with_dependencies_is_verified(shape, tmp_path, moved):
     """Its modules stand in the home, or where the user's variable says, and no check reaches a network."""
     cache = tmp_path / "modules" if moved else shape.home / "go" / "pkg" / "mod"

@@ -20,10 +20,6 @@ def judged_once(place):
     place.once = True
 
 
-def names(place):
-    return [row["loop"] for row in json.loads(place.ralph("status", "--json").out)["loops"]]
-
-
 def test_a_yes_is_waited_for_and_notes_are_handed_on(place):
     """With `approve` nothing is called and nothing lands without a person's yes, which is on record. A new
     loop is told what an earlier one learned, as data, until that is cleared or switched off.

@@ -33,7 +33,7 @@ def loop(place, line, **more):
     return shell(place, line, *WORDS, "--agent-cmd", agent("honest_steps", 1), **more)
 
 
-@pytest.mark.sample(check=0, test=2)
+@pytest.mark.sample(check=0, test=1)
 @pytest.mark.parametrize(
     ("line", "code"),
     [
@@ -56,22 +56,20 @@ def test_a_loop_on_a_poor_machine(place, line, code):
         assert place.newest().loop.outcome == "verified"
 
 
-@pytest.mark.parametrize(
-    ("line", "code", "error"),
-    [
+def test_what_is_refused_before_anything_is_written(place):
+    """A list that cannot be shown, bytes that are no text, and a state directory inside the repository, where
+    it would be judged with the work: the exit code says so, and stderr why. How else to be refused is in
+    next_lines.txt.
+    """
+    for line, code, error in (
         ("{ralph} >/dev/full", 4, "E-OUTPUT"),
         ("{ralph} >&-", 4, "E-OUTPUT"),
         ("mkdir d; cd d; rmdir ../d; {ralph}", 2, "E-CWD-GONE"),
-    ],
-)
-def test_a_list_that_cannot_be_shown(place, line, code, error):
-    """The exit code says so, and stderr why."""
-    done = shell(place, line, "config", "show", "--all")
-    assert (done.returncode, error in done.stderr) == (code, True), done.stderr
-
-
-def test_bytes_that_are_no_text(place):
-    """A task or a path that is not UTF-8 is refused before anything is written."""
+    ):
+        done = shell(place, line, "config", "show", "--all")
+        assert (done.returncode, error in done.stderr) == (code, True), done.stderr
+    inside = loop(place, "{ralph}", RALPH_STATE_DIR=str(place.repo / ".state"))
+    assert (inside.returncode, "[E-STATE-INSIDE]" in inside.stderr) == (2, True), inside.stderr
     odd = os.fsencode(place.top) + b"/r\xff"
     os.rename(place.repo, odd)
     done = loop(place, "{ralph}", cwd=odd)
@@ -80,16 +78,6 @@ def test_bytes_that_are_no_text(place):
     for one in (done, task):
         assert (one.returncode, "[E-NOT-UTF8]" in one.stderr) == (2, True), one.stderr
     assert place.newest() is None
-
-
-@pytest.mark.parametrize(
-    ("where", "code", "error"),
-    [("repo/.state", 2, "E-STATE-INSIDE"), ("/".join(["d" * 200] * 4), 4, "E-PATH-LONG")],
-)
-def test_a_state_directory_that_cannot_serve(place, where, code, error):
-    """Inside the repository it would be judged with the work; too deep, SQLite cannot open it."""
-    done = loop(place, "{ralph}", RALPH_STATE_DIR=str(place.top / where))
-    assert (done.returncode, f"[{error}]" in done.stderr) == (code, True), done.stderr
 
 
 def test_a_repository_that_is_gone(place):
@@ -109,6 +97,7 @@ def test_a_repository_that_is_gone(place):
     assert not (place.state / "workspaces" / name).exists()
 
 
+@pytest.mark.soak
 def test_abort_says_when_nobody_hears(place, monkeypatch):
     """A runner that is stopped cannot end its loop: abort names it and how to wake it, and is not 0."""
     running = place.start(*WORDS, "--agent-cmd", agent("hang"))
@@ -146,6 +135,7 @@ def test_a_long_checkpoint_is_interruptible(place, stop):
     assert not list(place.repo.glob(".git/**/*.lock"))
 
 
+@pytest.mark.soak
 def test_what_is_too_large_is_named_and_blocks(place):
     """A sparse file of 2 GB is never hashed; the loop is told its name and is not verified with it there."""
     script = place.top / "large.sh"

@@ -9,7 +9,7 @@ from kit import agent
 from ralph.core.claim.status_block import STATUS_INSTRUCTIONS
 from ralph.core.model import events as e
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.soak
 BODIES = {"sub": "a - b", "add": "a + b", "mul": "a * b"}
 RIGHT = "".join(f"def {name}(a, b):\\n    return {body}\\n" for name, body in BODIES.items())
 NOTES = (
@@ -61,7 +61,6 @@ def test_two_iterations_and_what_was_learned(place):
     assert (place.repo / "AGENTS.md").read_text() == f"use tabs\n\n## Learned\n\n- {note}\n"
 
 
-@pytest.mark.soak
 def test_own_templates_need_approval_and_keep_what_must_be_said(place):
     """An own template counts once it is approved, and the status block is taught all the same."""
     own = place.repo / ".ralph" / "templates"
@@ -80,7 +79,6 @@ def test_own_templates_need_approval_and_keep_what_must_be_said(place):
     assert text == f"Mine: make the tests pass\n\n# How to answer\n\n{STATUS_INSTRUCTIONS}"
 
 
-@pytest.mark.soak
 def test_the_prompt_of_a_call_that_comes_next(place):
     """A paused loop shows what it would send, the same each time, and spends nothing for it."""
     waits = "sh -c 'cat > /dev/null; echo begun; until [ -e go ]; do sleep 0.1; done; rm go'"

@@ -68,7 +68,7 @@ def test_a_check_that_is_red_goes_to_the_agent(unproven):
     assert done.loop.outcome == "stalled", done.report()
 
 
-@pytest.mark.sample(test=1)
+@pytest.mark.soak
 @pytest.mark.parametrize("check", ["python3 -m unittest test_power", "make power"])
 def test_a_check_that_came_with_the_work_is_refused(place, check):
     """By what the command reads: a module of tests, a target that the agent wrote."""

@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -84,6 +85,13 @@ def test_agent_is_an_executable_with_a_word_about_itself(name):
     assert path.read_text().startswith("#!/usr/bin/env python3\n" + '"""')
 
 
+def test_every_scripted_agent_is_driven():
+    """No scripted agent is left out of the whole-loop tests."""
+    places = (*SCRIPTED.parent.glob("test_*.py"), *SCRIPTED.parent.glob("*kit.py"))
+    text = "".join(path.read_text() for path in places if path != Path(__file__))
+    assert set(AGENTS) - set(re.findall(r"[\"'](\w+)(?:\.py)?[\"']", text)) == set()
+
+
 def test_project(calc):
     """The project has two red tests and a green one."""
     assert unittest_of(calc) == (3, {"test_add", "test_mul"}, 0)
@@ -114,23 +122,10 @@ def test_honest_on_a_larger_project(tmp_path):
 @pytest.mark.parametrize(
     ("name", "words", "ran", "red", "skipped"),
     [
-        ("liar_words", (), 3, {"test_add", "test_mul"}, 0),
-        ("liar_ticks", (), 3, {"test_add", "test_mul"}, 0),
-        ("deletes_test", (), 1, set(), 0),
-        ("deletes_test", ("file",), 0, set(), 0),
         ("skips_test", (), 3, set(), 2),
-        ("weakens_test", (), 3, set(), 0),
-        ("moves_test", ("honest",), 3, set(), 0),
-        ("moves_test", ("dishonest",), 1, set(), 0),
-        ("edits_gate_config", ("loader",), 1, set(), 0),
-        ("half_done_broken_build", (), 1, {"test_calc"}, 0),
         ("claims_done_feature", (), 4, {"test_add", "test_mul"}, 0),
         ("claims_done_feature", ("untested",), 3, {"test_add", "test_mul"}, 0),
-        ("deletes_git", (), 3, set(), 0),
-        ("git_init_sub", (), 3, set(), 0),
-        ("commits_itself", (), 3, set(), 0),
         ("fills_disk", ("2",), 3, set(), 0),
-        ("bad_json_utf8", (), 3, set(), 0),
         ("flood_200mb", ("2",), 3, set(), 0),
         ("long_line_100mb", ("2",), 3, set(), 0),
     ],
@@ -143,81 +138,19 @@ def test_those_who_claim_done(calc, name, words, ran, red, skipped):
     assert unittest_of(calc) == (ran, red, skipped)
 
 
-@pytest.mark.parametrize("kind", ["ini", "conftest"])
-def test_edits_gate_config_fools_pytest(calc, kind):
-    """With either edit plain pytest is green."""
-    call_agent(calc, "edits_gate_config", kind)
-    command = [sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    assert subprocess.run(command, cwd=calc, capture_output=True, check=False).returncode == 0
-
-
-def test_half_done_recovers(calc):
-    """With `recover` the next call that sees the broken build repairs it."""
-    call_agent(calc, "half_done_broken_build", "recover")
-    call_agent(calc, "half_done_broken_build", "recover", iteration=2)
-    assert unittest_of(calc) == (3, set(), 0)
-
-
-@pytest.mark.parametrize("name", ["staller", "asks_permission", "blocked"])
-def test_those_who_change_nothing(calc, name):
-    """They end well and leave the tree alone."""
-    facts, _ = call_agent(calc, name)
-    assert facts.fault is None
-    assert diff(calc) == []
-    assert facts.claim.status == ("BLOCKED" if name == "blocked" else "IN_PROGRESS")
-    assert len(facts.denials) == (2 if name == "asks_permission" else 0)
-
-
-def test_blocked_goes_on_with_an_answer(calc):
-    """With the answer in its prompt it finishes."""
-    facts, _ = call_agent(calc, "blocked", "product", prompt=b"note: it is a product")
-    assert facts.claim.status == "COMPLETE"
-    assert unittest_of(calc)[1] == set()
-
-
-def test_same_error_and_oscillator_differ(calc):
-    """One makes a new tree each time, the other two trees in turn; both stay red."""
-    for name, versions in (("oscillator", 2), ("same_error", 4)):
-        seen = set()
-        for iteration in range(1, 5):
-            call_agent(calc, name, iteration=iteration)
-            seen.add((calc / "calc.py").read_text())
-        assert len(seen) == versions
-        assert "test_add" in unittest_of(calc)[1]
-
-
-def test_worse_twice_then_right(calc):
-    """Two calls break what was green, the third repairs the rest from wherever it stands."""
-    for iteration in (1, 2):
-        call_agent(calc, "worse_twice", iteration=iteration)
-        assert "test_sub" in unittest_of(calc)[1]
-    lib.write(str(calc / "calc.py"), lib.calc_source())
-    call_agent(calc, "worse_twice", iteration=3)
-    assert unittest_of(calc)[1] == set()
-
-
-def test_one_closer(calc):
-    """Each call makes the number one larger and changes nothing else."""
-    (calc / "steps.py").write_text("def done():\n    return 9\n")
-    call_agent(calc, "one_closer")
-    assert (calc / "steps.py").read_text() == "def done():\n    return 10\n"
+def test_staller_changes_nothing(calc):
+    """It ends well and leaves the tree alone."""
+    facts, _ = call_agent(calc, "staller")
+    assert (facts.fault, facts.claim.status, diff(calc)) == (None, "IN_PROGRESS", [])
 
 
 def test_faults(calc):
-    """The crasher crashes and the limited one names a time; both work when their time has come."""
-    assert call_agent(calc, "crasher_garbage", "1")[0].fault.kind == "crash"
+    """The limited one names a time, and works when that has come."""
     limited = call_agent(calc, "usage_limit", "5")[0].fault
     assert limited.kind == "limit"
     assert 0 < limited.reset_at - time.time() < 6
     assert unittest_of(calc)[1] == {"test_add", "test_mul"}
     assert call_agent(calc, "usage_limit", "5", call=2)[0].claim.status == "COMPLETE"
-    assert call_agent(calc, "crasher_garbage", "1", call=2)[0].claim.status == "COMPLETE"
-
-
-def test_deletes_workspace(calc):
-    """Nothing is left of the workspace."""
-    call_agent(calc, "deletes_workspace")
-    assert not calc.exists()
 
 
 def test_edits_git_plants_working_traps(calc, tmp_path):

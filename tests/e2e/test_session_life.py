@@ -43,6 +43,7 @@ def test_a_suite_that_outlasts_the_hook_is_heard_at_the_next_stop(tmp_path: Path
     assert hook(place, "Stop") == (0, "")
 
 
+@pytest.mark.soak
 def test_what_nobody_looked_at_and_what_a_judge_dislikes_is_not_verified(tmp_path: Path) -> None:
     """A repository inside the user's is told at the start and in the end; made or changed since, it holds the
     session back, and so does a required judge, until the work is what it asks for."""
@@ -113,6 +114,7 @@ def test_a_session_goes_on_outside_with_all_it_has(tmp_path: Path) -> None:
     place.ralph("worker", "stop")
 
 
+@pytest.mark.soak
 def test_a_skill_that_claims_success_records_no_more_than_the_checks_show(tmp_path: Path) -> None:
     """State and action by the installed command: a claim stays one until Ralph has verified the session."""
     place = kit.Place(tmp_path / "w", tmp_path / "home")

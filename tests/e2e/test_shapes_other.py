@@ -6,7 +6,7 @@ import pytest
 from crashkit import userstate
 from shapekit import JS_BASE, JS_DECOY, PY_BASE, PY_DECOY, py_test, write_all
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.soak
 
 CHECK = "python3 -m unittest"
 
@@ -20,7 +20,6 @@ test('test_b', () => assert.strictEqual(value.b(), 2));
 """
 
 
-@pytest.mark.sample(test=1)
 @pytest.mark.parametrize("sandbox", ["auto", "none"])
 def test_node_with_node_modules(shape, sandbox):
     """node_modules is shared in; a package linked by its absolute path is the judged tree's."""
@@ -48,7 +47,6 @@ def test_node_with_node_modules(shape, sandbox):
     shape.same_user()
 
 
-@pytest.mark.soak
 def test_submodule(shape):
     """The files of a submodule are those of its commit, not the edited ones in the user's checkout."""
     lib = shape.top / "lib"
@@ -67,7 +65,6 @@ def test_submodule(shape):
     assert shape.git("diff", "--name-only", "main", loop.landing.branch) == "mine.py"
 
 
-@pytest.mark.soak
 def test_line_ends(shape):
     """With autocrlf the judged files have the line ends of the user's checkout; the result is one line."""
     test = py_test() + (
@@ -86,7 +83,6 @@ def test_line_ends(shape):
     assert "\r" not in shape.git("cat-file", "blob", f"{loop.landing.branch}:value.py")
 
 
-@pytest.mark.soak
 def test_ten_thousand_files(shape):
     """A large repository is judged like a small one, here without repeating it."""
     shape.once = True
@@ -104,7 +100,6 @@ def test_ten_thousand_files(shape):
     assert loop.grade == "B"
 
 
-@pytest.mark.soak
 def test_linked_worktree(shape):
     """In a linked worktree the loop works from it; neither it nor the main one is touched."""
     main = shape.top / "proj"

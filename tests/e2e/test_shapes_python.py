@@ -8,7 +8,7 @@ import sys
 import pytest
 from shapekit import PY_BASE, PY_DECOY, py_test
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.soak
 
 
 def editable(shape, folder):
@@ -34,7 +34,6 @@ def editable_project(shape, folder, run_in=""):
     shape.decoy({})
 
 
-@pytest.mark.soak
 def test_editable_install_in_the_repository(shape):
     """An editable install leads to the judged tree: absolute paths mean it, inside the box."""
     editable_project(shape, shape.top / "proj")
@@ -42,7 +41,6 @@ def test_editable_install_in_the_repository(shape):
     assert (loop.grade, loop.sealed.box.share) == ("A", (".venv",))
 
 
-@pytest.mark.soak
 def test_editable_install_without_a_box(shape):
     """Without a box the user's files cannot be kept out: whatever comes of it, it is never grade A."""
     editable_project(shape, shape.top / "proj")
@@ -58,7 +56,6 @@ def test_editable_install_without_a_box(shape):
     shape.same_user()
 
 
-@pytest.mark.soak
 def test_plain_layout_without_a_box(shape):
     """A project without absolute paths is judged rightly without a box too, and graded lower for it."""
     files = {"value.py": PY_BASE, "test_value.py": py_test(), ".gitignore": "__pycache__/\n"}
@@ -68,7 +65,6 @@ def test_plain_layout_without_a_box(shape):
     assert any("which files the checks loaded" in words for words in loop.proof.unproven)
 
 
-@pytest.mark.soak
 def test_monorepo(shape):
     """Called in a sub-folder, Ralph works and judges there; the neighbour's environment is not in the way."""
     editable_project(shape, shape.top / "mono", run_in="packages/app/")
@@ -81,7 +77,6 @@ def test_monorepo(shape):
     assert loop.grade == "A"
 
 
-@pytest.mark.soak
 def test_uv_project(shape):
     """`uv run` finds the project's environment beside the judged tree, without network."""
     tools = shape.top / "uv" / "bin"  # alone: beside ours there are tools that are not the project's
@@ -94,7 +89,6 @@ def test_uv_project(shape):
     assert loop.grade in ("A", "B")
 
 
-@pytest.mark.soak
 def test_spaces_and_letters(shape):
     """A path with spaces, quotes and non-ASCII letters is a path like any other."""
     editable_project(shape, shape.top / "my project, so “schön” it's 日本")

@@ -6,7 +6,7 @@ import shutil
 import pytest
 from shapekit import JS_BASE, JS_DECOY, PY_BASE, write_all
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.soak
 
 # As much of tape as these tests need, printing what tape 5 prints.
 TAPE = """let n = 0, bad = 0, queue = [];
@@ -36,7 +36,6 @@ test('test_b', (t) => { t.equal(value.b(), 2); t.end(); });
 """
 
 
-@pytest.mark.soak
 def test_npm_script_with_a_pipe(shape):
     """`npm test` -> `tape test/*.js | tap-spec` is read test by test, with canaries, and reaches grade A."""
     if shutil.which("npm", path=shape.env()["PATH"]) is None:
@@ -79,7 +78,6 @@ class ItTest(Shared, unittest.TestCase):
 """
 
 
-@pytest.mark.soak
 def test_inherited_tests(shape):
     """Tests written in `tests/__init__.py` and inherited elsewhere: canaries go where they are run."""
     files = {

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.soak
 
 # Says what it built from, what it could see, and fails on a lockfile that asks for the impossible.
 BUILD = """set -e
@@ -67,7 +67,6 @@ def built(shape, where="deps"):
     return sorted(shape.state.glob(f"{where}/*/at/node_modules/x/lock"))
 
 
-@pytest.mark.soak
 @pytest.mark.sample(test=1)
 @pytest.mark.parametrize("sandbox", ["auto", "none"])
 def test_built_once_and_shared(shape, sandbox):
@@ -98,7 +97,6 @@ def test_built_once_and_shared(shape, sandbox):
     assert built(shape) == []
 
 
-@pytest.mark.soak
 def test_a_changed_lockfile_is_built_in_its_own_place(shape):
     """What an agent's lockfile asks for is built for its loop alone, by the base's script and not by
     the agent's; the baseline's build stays as it was."""
@@ -111,7 +109,6 @@ def test_a_changed_lockfile_is_built_in_its_own_place(shape):
     assert built(shape, "loops/l1-00000001/deps") == []  # gone with the loop's checkouts
 
 
-@pytest.mark.soak
 def test_what_cannot_be_built(shape):
     """A lockfile that cannot be built is red with the reason; a base that cannot be built ends as broken."""
     project(shape)
@@ -130,7 +127,6 @@ def test_what_cannot_be_built(shape):
     assert "setup failed" in done.loop.reason
 
 
-@pytest.mark.soak
 def test_a_changed_lockfile_without_setup(shape):
     """The user's folders are shared only while the lockfile is the base's: else nothing can be judged."""
     project(shape, setup="")
@@ -140,7 +136,6 @@ def test_a_changed_lockfile_without_setup(shape):
     assert "package-lock.json asks for what is not installed, and there is no setup command" in done.text
 
 
-@pytest.mark.soak
 def test_killed_while_it_builds(shape):
     """A build that was killed half-way is thrown away and made anew."""
     project(shape)

@@ -5,6 +5,7 @@ import os
 import pty
 import signal
 import subprocess
+from contextlib import suppress
 
 import pytest
 from kit import HERE, path_without_bubblewrap, ralph_argv, userstate
@@ -64,28 +65,32 @@ def test_without_a_terminal_the_proposal_is_kept_and_git_applies_it(place, specs
     assert (specs / "01-open.md").read_text() == "\ufeff# Open\n\nIt opens within 200 ms.\n"
 
 
-@pytest.mark.parametrize(("answer", "written"), [("y", "within 200 ms"), ("n", "fast")])
-def test_on_a_terminal_each_spec_needs_a_yes(place, specs, answer, written):
+def test_on_a_terminal_each_spec_needs_a_yes(place, specs):
     """What is proposed is shown as a difference, then asked for; the default is no."""
+    for answer, written in (("", "fast"), ("n", "fast"), ("y", "within 200 ms")):
+        seen = answered(place, answer, *refine("proposes", "specs/01-open.md"))
+        assert "+It opens within 200 ms." in seen
+        assert "apply 1 edit to specs/01-open.md?" in seen
+        assert (specs / "01-open.md").read_text() == f"# Open\n\nIt opens {written}.\n"
+
+
+def answered(place, answer, *words):
+    """What `ralph …` says on a terminal to somebody who has typed this answer."""
     ours, theirs = pty.openpty()
-    argv = [*ralph_argv(), *refine("proposes", "specs/01-open.md")]
-    child = subprocess.Popen(
-        argv, cwd=place.repo, env=place.env(), stdin=theirs, stdout=theirs, stderr=theirs
-    )
+    given = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
+    child = subprocess.Popen([*ralph_argv(), *words], cwd=place.repo, env=place.env(), **given)
     os.close(theirs)
     os.write(ours, f"{answer}\n".encode())
     seen = b""
-    while child.poll() is None or seen == b"":
-        try:
-            seen += os.read(ours, 65536)
-        except OSError:
-            break
+    with suppress(OSError):  # the other side is gone
+        while chunk := os.read(ours, 65536):
+            seen += chunk
+    os.close(ours)
     assert child.wait() == 0, seen.decode()
-    assert b"+It opens within 200 ms." in seen
-    assert b"apply 1 edit to specs/01-open.md?" in seen
-    assert (specs / "01-open.md").read_text() == f"# Open\n\nIt opens {written}.\n"
+    return seen.decode()
 
 
+@pytest.mark.soak
 def test_answers_that_cannot_be_used_write_nothing(place, specs):
     """No JSON, a flood, an edit with a path of its own: said so, asked once more, nothing written."""
     for mode, says in (("talks", "no complete JSON object"), ("floods", "specs/01-open.md: 1 edit")):
@@ -99,6 +104,7 @@ def test_answers_that_cannot_be_used_write_nothing(place, specs):
     nothing_left(place)
 
 
+@pytest.mark.soak
 def test_limits_hold_between_calls(place, specs):
     """A cost limit ends the attack after the call that passed it; what was paid for is kept."""
     done = place.ralph(*refine("proposes", "--max-cost", "0.3", "--max-time", "1h"))
@@ -108,7 +114,7 @@ def test_limits_hold_between_calls(place, specs):
     assert list((place.repo / ".ralph" / "refine").iterdir())
 
 
-@pytest.mark.sample(test=1)
+@pytest.mark.soak
 @pytest.mark.parametrize(("sign", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_stopped_attack_leaves_nothing(place, specs, sign, code):
     """Ctrl-C ends the call with its whole tree; no file, no folder, no process stays."""
@@ -133,6 +139,7 @@ def test_what_was_paid_for_before_a_stop_is_kept(place, specs):
     nothing_left(place)
 
 
+@pytest.mark.soak
 def test_without_a_sandbox_nobody_is_asked_unless_the_user_says_so(place, specs):
     """Nothing else keeps the agent from writing: refused without bubblewrap, told where it is not wanted."""
     few = {"PATH": path_without_bubblewrap(place)}
@@ -144,6 +151,7 @@ def test_without_a_sandbox_nobody_is_asked_unless_the_user_says_so(place, specs)
     assert "read-only" not in done.out
 
 
+@pytest.mark.soak
 def test_a_spec_that_cannot_be_read_or_written_stops_no_other(place, specs):
     """Each has its reason and counts in the exit code; the rest is attacked and applied."""
     for name in ("00-a.md", "01-open.md"):
@@ -161,6 +169,7 @@ def test_a_spec_that_cannot_be_read_or_written_stops_no_other(place, specs):
     assert "within 200 ms" in (specs / "03-open.md").read_text()
 
 
+@pytest.mark.soak
 def test_a_secret_in_other_letters_is_one(place, specs):
     """What JSON escapes is read as it will be shown: the answer is left out."""
     done = place.ralph(*refine("leaks", "specs/01-open.md"), env={"SOME_TOKEN": "token-of-the-user"})
@@ -168,6 +177,7 @@ def test_a_secret_in_other_letters_is_one(place, specs):
     assert "token-of-the-user" not in done.text
 
 
+@pytest.mark.soak
 def test_dry_run_calls_nobody_and_no_specs_is_said(place, specs):
     """What would be asked is shown; a project without specs has nothing to refine."""
     done = place.ralph(*refine("hangs", "--dry-run"))

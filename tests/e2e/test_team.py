@@ -70,6 +70,7 @@ def test_a_tester_and_a_reviewer_of_their_own(green):
     assert (checked.code, f"grade {loop.grade}" in checked.out) == (0, True), checked.report()
 
 
+@pytest.mark.soak
 def test_a_coder_that_bends_the_testers_tests_is_not_verified(green):
     """What the tester wrote is part of the judgement: changing it is a question, never a way out."""
     team(green, tester=writer(test_power__py=TESTS))
@@ -83,6 +84,7 @@ def test_a_coder_that_bends_the_testers_tests_is_not_verified(green):
     )
 
 
+@pytest.mark.soak
 def test_a_team_plans_and_builds_item_by_item(place):
     """The planner's model makes the plan; each item begins with red tests of a tester who saw none of it; an
     objection to the whole holds it back until the user overrules it."""
@@ -128,6 +130,7 @@ def test_a_team_plans_and_builds_item_by_item(place):
     place.expect(done, "verified", 0, 7, grade="B")  # the tree is judged again, and nobody is called
 
 
+@pytest.mark.soak
 def test_a_team_in_the_background_overruled_and_verified_again(green):
     """Under -d roles are called as in the foreground; a person overrules the reviewer by name, and the proof
     that a tester's tests made can be checked by the result's own attestation."""

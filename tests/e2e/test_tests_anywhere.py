@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from shapekit import Shape
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.soak
 
 NODE = (
     "import test from 'node:test';\nimport assert from 'node:assert';\nimport { add } from '%s';\n"
@@ -91,7 +91,6 @@ def looped(shape, case, path, old, new):
     return shape.ralph(*words, env={"PATH": search})
 
 
-@pytest.mark.sample(test=1)
 @pytest.mark.parametrize("case", CASES)
 def test_weakened_tests_are_refused(shape, case):
     """The test now accepts what the source does: green, and not done, whether accused or asked about."""
@@ -99,7 +98,6 @@ def test_weakened_tests_are_refused(shape, case):
     assert (done.loop.outcome, done.code) in (("exhausted", 1), ("blocked", 3)), done.report()
 
 
-@pytest.mark.sample(test=1)
 @pytest.mark.parametrize("case", ["calc.py", "mod tests", "t/*.t", "sums.js"])
 def test_honest_work_beside_them_is_verified(shape, case):
     """The slip is mended, perhaps in the very file that holds the tests too; nobody is accused."""

@@ -13,8 +13,13 @@ UNTESTED = agent("claims_done_feature", "untested")
 
 
 def test_a_feature_without_a_test_is_asked_for_one_and_then_unproven(place):
-    """One call is spent on asking for a witness; merge and verify leave the decision to a person."""
-    place.commit("no bugs", calc__py=fixed_calc())
+    """One call is spent on asking for a witness; merge and verify leave the decision to a person. Checks that
+    were found and not run are named on the card, in the report and its JSON.
+    """
+    settings = (
+        "[project]\nname = 'calc'\nversion = '1'\n[tool.mypy]\nstrict = true\n[tool.ruff]\nline-length = 99\n"
+    )
+    place.commit("no bugs", calc__py=fixed_calc(), pyproject__toml=settings)
     done = place.loop(UNTESTED, "--confirm", "1", task="add a function power")
     loop = place.expect(done, "unproven", 3, 2, grade="C", says=("DONE_UNPROVEN (C)", "not proven"))
     name = loop.sealed.loop
@@ -22,6 +27,12 @@ def test_a_feature_without_a_test_is_asked_for_one_and_then_unproven(place):
     assert "Verified by ralph" not in place.git("log", "-1", "--format=%B", loop.landing.result)
     assert "fails without it" in place.prompt(done.all(e.AgentStarted)[1].prompt)
     assert "ralph merge 1 --unproven" in done.text
+    named = loop.sealed.other_checks
+    for kind in ("types", "lint"):
+        assert re.search(rf"not run +{kind}: {re.escape(named[kind])}", done.text), done.report()
+    types = f"types: {named['types']}"
+    assert f"found but not run: {types}" in place.ralph("report", name).text
+    assert types in json.loads(place.ralph("report", name, "--json").out)["not_run"]
     refused = place.ralph("merge", name)
     assert (refused.code, "E-LAND-UNPROVEN" in refused.text) == (3, True), refused.report()
     looked_at = place.ralph("verify", name)
@@ -40,7 +51,7 @@ def test_a_refactoring_says_done_once(place, asked, outcome, code):
     place.expect(place.loop(UNTESTED, *flags, task="tidy up calc.py"), outcome, code, 1, grade="C")
 
 
-@pytest.mark.sample(test=1)
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("touch", "task_class", "says"),
     [
@@ -74,30 +85,3 @@ def test_work_of_its_class_is_taken(place, touch, task_class):
     place.commit("no bugs", calc__py=fixed_calc(), README__md="calc\n")
     flags = ("--confirm", "1", "--class", task_class, "--min-grade", "C")
     place.expect(place.loop(agent("touches", touch), *flags, task="better sums"), "verified", 0, 1, grade="C")
-
-
-def test_checks_that_were_found_and_not_run_are_named(place):
-    """On the card, in the report and its JSON; one that joins at a resume is no longer named."""
-    settings = (
-        "[project]\nname = 'calc'\nversion = '1'\n[tool.mypy]\nstrict = true\n[tool.ruff]\nline-length = 99\n"
-    )
-    place.commit("no bugs", calc__py=fixed_calc(), pyproject__toml=settings)
-    done = place.loop(UNTESTED, "--confirm", "1", task="add a function power")
-    loop = place.expect(done, "unproven", 3, 2)
-    named = loop.sealed.other_checks
-    assert {"types", "lint"} <= named.keys()
-    for kind in ("types", "lint"):
-        assert re.search(rf"not run +{kind}: {re.escape(named[kind])}", done.text), done.report()
-    name = loop.sealed.loop
-    assert f"found but not run: types: {named['types']}" in place.ralph("report", name).text
-    told = json.loads(place.ralph("report", name, "--json").out)
-    assert f"types: {named['types']}" in told["not_run"]
-
-
-@pytest.mark.soak
-def test_nothing_is_named_where_the_project_has_nothing_else(place):
-    """Quiet."""
-    place.commit("no bugs", calc__py=fixed_calc())
-    done = place.loop(UNTESTED, "--confirm", "1", task="add a function power")
-    assert place.expect(done, "unproven", 3, 2).sealed.other_checks == {}
-    assert "not run" not in done.text

@@ -5,7 +5,7 @@ import shutil
 import pytest
 from shapekit import Shape
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.soak
 
 TEST = """import unittest
 
@@ -34,7 +34,6 @@ def shape(tmp_path, home):
     made.kill_all()
 
 
-@pytest.mark.soak
 def test_dependencies_of_a_bundle_are_built_by_an_approved_command(shape, tmp_path):
     """It is shown with the gates and runs in the throw-away repository; nothing is built in a clone."""
     done = shape.loop(shape.mends("wanted", "1", "2"), check="python3 -m unittest")

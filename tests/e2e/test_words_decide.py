@@ -43,7 +43,7 @@ def dry(shape, *words, env=None):
     return shape.ralph("loop", *words, "--agent-cmd", agent, "-y", "--dry-run", "--json", env=env)
 
 
-@pytest.mark.sample(test=2)
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("task", "names", "step"),
     [
@@ -79,6 +79,7 @@ def test_a_mixed_project_is_judged_by_the_language_that_is_named(shape):
         assert [(gate["run"], gate.get("cwd", ".")) for gate in gates] == expected
 
 
+@pytest.mark.soak
 def test_a_command_in_the_completion_decides(shape):
     """`--completion "CMD passes"` is that command, over the gates of the project and over all inference."""
     (shape.repo / "ralph.toml").write_text('[gates.lint]\nrun = "python3 -m compileall -q ."\n')
@@ -139,7 +140,7 @@ def test_installing_puts_only_ralph_on_path(shape):
     assert ".venv/bin:$PATH" not in (top / "README.md").read_text()
 
 
-@pytest.mark.sample(test=1)
+@pytest.mark.soak
 @pytest.mark.parametrize(
     "words",
     [
@@ -156,6 +157,7 @@ def test_bounds_in_words_are_limits(shape, words):
     assert (limits["time"], limits["cost"]) == (7200, 5)
 
 
+@pytest.mark.soak
 def test_a_bound_that_is_not_understood_starts_nothing(shape):
     """Without somebody to ask, a limit that cannot be kept to is a refusal that names the flag."""
     agent = ("--check", SUITE, "--agent-cmd", shape.mends("a.py"), "-y")

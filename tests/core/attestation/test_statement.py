@@ -29,7 +29,6 @@ PLACES = {"repository": "/home/me/src/app", "state": "/home/me/.local/state/ralp
 FACTS = StatementFacts(
     started="2026-01-01T00:00:00Z", finished="2026-01-01T00:01:00Z", version="1", places=PLACES
 )
-OID = "ab" * 20
 
 
 def real(loop):

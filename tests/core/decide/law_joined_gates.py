@@ -14,7 +14,6 @@ from ralph.core.model.loop import Loop
 from ralph.core.model.verdict import Checkpoint
 
 NEW = b.gate("new")
-JOIN = e.ResumeAsked(gates=(NEW,))
 OLD = b.green(per_test=True)  # green before and after
 NEW_GREEN = b.green("new")
 NEW_RED = b.red("new")

@@ -99,7 +99,6 @@ FIRST = verified(begun(), "t1", "A-1")
 LAST = verified(FIRST, "t2", *IDS)
 
 
-PLANNING = begun(order(None))
 PLANNED = called(begun(order(None)), "t1", plan=e.PlanRead(plan=TWO))
 ALL_DONE = called(
     replace(LAST.with_proof(finals_tree=""), build=replace(LAST.build, mode="planning")),  # type: ignore[type-var]

@@ -335,7 +335,7 @@ def test_comments_mean_nothing(path, text, count):
     )
 
 
-@pytest.mark.sample(check=3)
+@pytest.mark.sample(check=3, test=6)
 @pytest.mark.parametrize(
     ("product", "found"),
     [
@@ -370,7 +370,7 @@ EQ = "packaging.version.Version.__eq__"
 MINE = "import packaging.version as v\ndef mine(*words): return True\n"
 
 
-@pytest.mark.sample(check=3)
+@pytest.mark.sample(check=3, test=6)
 @pytest.mark.parametrize(
     ("product", "test", "found"),
     [

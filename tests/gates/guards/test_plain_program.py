@@ -99,7 +99,7 @@ def pytest_tests(place, product, *, dressed, **more):
     return red_tests(place, files, more.pop("gate", PYTEST), tests, dressed=dressed, **more)
 
 
-@pytest.mark.sample(check=2)
+@pytest.mark.sample(check=2, test=4)
 @pytest.mark.parametrize("how", ASKS)
 def test_what_asks_for_the_runner_shows(tmp_path, how):
     """Right only while pytest is there, however it asks: red without its traces, green with them."""
@@ -206,6 +206,7 @@ def test_node(tmp_path, right, red):
     assert red_tests(tmp_path, files, gate, tests, dressed=True) == []
 
 
+@pytest.mark.sample(test=2)
 @pytest.mark.parametrize("apart", [False, True])
 @pytest.mark.slow
 @pytest.mark.parametrize("asks", ['flag.Lookup("test.v") == nil', "len(os.Args) < 2", "false"])
@@ -231,6 +232,7 @@ def test_go(tmp_path, asks, apart):
     assert red_tests(tmp_path, files, gate, tests, dressed=True) == []
 
 
+@pytest.mark.sample(test=1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "asks", ["cfg!(test)", 'std::env::current_exe().unwrap().to_str().unwrap().contains("/deps/")']

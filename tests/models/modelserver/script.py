@@ -12,7 +12,6 @@ INTENTS = ("say", "think", "write", "edit", "read", "bash", "tool", "tools")
 FAULTS = ("error", "stall", "cut", "midstream")
 MANNERS = ("pace", "usage", "stop", "times", "hold")
 FOREVER = -1
-LANES = ("main", "side", "sub")
 
 
 class ScriptError(Exception):

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import msgspec.structs
 import pytest
@@ -14,8 +13,6 @@ from ralph.core.text import units
 from ralph.errors import UserError
 from ralph.shell import config
 from ralph.shell.config.schema import BY_KEY, OPTIONS
-
-ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture

@@ -71,6 +71,7 @@ def loop(tmp_path):
     return begin(top, tmp_path / "state")
 
 
+@pytest.mark.sample(test=12)
 @pytest.mark.parametrize("said", SAID)
 def test_what_is_missed_is_found(loop, said):
     """Version stamps, catalogues and extensions are shared; other results of builds are only named."""
