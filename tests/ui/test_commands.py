@@ -313,7 +313,7 @@ def test_error_envelope(ralph, state):
         "kind": "not_found",
         "code": "E-LOOP-UNKNOWN",
         "message": "there is no loop 'nope'",
-        "why": "no loop has this number, or a name with this in it",
+        "why": "no loop has this number or a name that contains it",
         "next": "ralph status --all",
     }
 
@@ -328,6 +328,14 @@ def test_usage_errors(ralph):
     code, _, err = ralph("sttaus")
     assert code == 2
     assert "there is no command 'sttaus': did you mean 'status'?" in err
+    for typed, meant in {"stat": "status", "list": "status", "stop": "abort", "run": "loop"}.items():
+        assert f"there is no command '{typed}': did you mean '{meant}'?" in ralph(typed)[2]
+    _, _, err = ralph("loop", "x", "--check")
+    assert err.endswith("requires an argument  [E-USAGE]\n  next  ralph loop --help\n")
+    _, _, err = ralph("plan", "--check", "x")
+    assert err.startswith("error: no such option '--check'  [E-USAGE]\n"), "no flag is like it"
+    _, _, err = ralph("state", "read")
+    assert "missing argument 'TYPE'  [E-USAGE]\n  why   choose from: loop, orchestrator" in err
     code, out, _ = ralph("logs", "--iteration", "x", "--json")
     assert (code, json.loads(out)["error"]["kind"]) == (2, "usage")
 

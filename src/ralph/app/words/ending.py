@@ -267,7 +267,7 @@ def best_words(loop: Loop) -> str:
     measured = f"{best.passing} of {required} required checks ok" if best.passing >= 0 else "not judged"
     red = f", {best.red} red" if best.red > 0 else ""
     if best.iteration == 0:
-        return f"the base itself, nothing better was reached ({measured}{red})"
+        return f"the starting commit; no iteration improved on it ({measured}{red})"
     return f"checkpoint {best.iteration}, commit {short(best.commit)} ({measured}{red})"
 
 

@@ -81,7 +81,8 @@ def _landing(at: LoopStanding) -> tuple[Next, ...]:
     if at.landing == "undoing":
         return (Next("finish undo", f"ralph undo {name}"),)
     if at.item:
-        return (Next("see the change", f"ralph diff {name}"), Next("item", f"ralph backlog show {at.item}"))
+        item = Next("see the item", f"ralph backlog show {at.item}")
+        return (Next("see the change", f"ralph diff {name}"), item)
     if at.planned:
         return (Next("show plan", f"ralph plan --show {name}"),)
     if not at.result:

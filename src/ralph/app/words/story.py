@@ -156,7 +156,7 @@ def call_parts(call: StoryCall, reds: Mapping[str, int] | None = None) -> list[s
         elif call.claim.status == "BLOCKED":
             parts.append("says it is blocked")
     if call.taken_back:
-        parts.append("taken back")
+        parts.append("reverted")
     return [part for part in parts if part]
 
 

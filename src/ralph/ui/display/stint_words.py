@@ -19,15 +19,15 @@ QUIET_SECONDS = 60.0  # without output before it is worth a colour
 _MAX_CHARS = 400
 _STAGES = {  # what a call of the final proof is for; how its stage begins
     "final": "once more from scratch",
-    "canary": "planted failures must show",
+    "canary": "planted failures must be noticed",
     "overlay": "the old tests on the new code",
     "attributed": "the old code with the new tests",
     "witness": "the new tests on the old code",
     "sabotage": "the change broken on purpose",
     "broken": "the change broken on purpose",
-    "altered": "other expected values must fail",
-    "scope": "planted findings must show",
-    "like": "as in your own clone",
+    "altered": "changed expected values must fail",
+    "scope": "planted findings must be noticed",
+    "like": "as if in your own clone",
     "alone": "each test that turned green, alone",
     "flaky": "the base again: flaky tests",
 }
