@@ -167,7 +167,7 @@ def standing(row: ListRow) -> LoopStanding:
     return LoopStanding(
         name=row.name,
         word=row.word,
-        called=body["spend"]["calls"] > 0,
+        changed=body.get("changed", body["spend"]["calls"] > 0),  # a row from before that was kept
         result=body.get("result", ""),
         landing=body.get("landing", ""),
         dropped=bool(body.get("dropped")),
@@ -244,9 +244,9 @@ def checks(verdicts: list[dict[str, Any]]) -> str:
     if not red:
         return "all green"
     worst = red[0]
-    count = f" {worst['red']}" if worst["red"] else ""
+    words = f"{worst['red']} red" if worst["verdict"] == "fail" and worst["red"] else worst["verdict"]
     green = f"{len(required) - len(red)}/{len(required)} green"
-    return f"{green}, {safe(worst['gate'], 20)} {worst['verdict']}{count}"
+    return f"{green}, {safe(worst['gate'], 20)} {words}"
 
 
 def json_row(row: ListRow) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def header(loop: Loop, words: tuple[str, ...], number: int = 0, width: int = 0) 
     facts = [
         agent,
         plural(len(order.criterion.gates), "check"),
-        f"sandboxed ({level})" if level in BOXED else "no sandbox" if level else "sandbox not known yet",
+        *([f"sandboxed ({level})" if level in BOXED else "no sandbox"] if level else []),
         f"max {limit_words(loop.limits).removeprefix('at most ')}",
     ]
     if order.rubric is not None:
