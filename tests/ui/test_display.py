@@ -72,7 +72,7 @@ command · 2 checks · sandboxed (S2) · max 15 iterations
 22:17:44  gate         it 2  lint  pass  clean  tree 2222222  12s  evidence 4af1c2d3
 22:17:56  gate         it 2  tests  pass  214 passed  tree 2222222  12s  fresh checkout  evidence 4af1c2d3
 22:17:58  gate         it 2  lint  pass  clean  tree 2222222  12s  fresh checkout  evidence 4af1c2d3
-22:18:03  guards       it 2  inventory ok
+22:18:03  guards       it 2  1 ok
 22:18:04  result       branch ralph/fix-auth-7f3a91c2  commit ccccccc  tree 2222222
 ✔ it 2/15  +31 −4 in 2 files  tests ✔  lint ✔  1:48  $0.31
 22:18:04  ended        verified (A): every check passed on this tree

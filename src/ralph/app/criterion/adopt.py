@@ -136,7 +136,7 @@ def _nobody_agreed(request: StartRequest, made: Proposal, env: Mapping[str, str]
     if made.tried and made.confidence == "low":  # it could not be judged: -y is not enough
         ways = "; ".join((*made.warnings, "if you know better, name it with --check"))
     return UserError(
-        f"the check that was found has {made.confidence} confidence and needs your word",
+        f"the check that was found has {made.confidence} confidence and needs your confirmation",
         code="E-CRITERION-UNSURE",
         why=f"`{made.verification_command}`; {ways}",
         next=f"{AGAIN} --check {shlex.quote(made.verification_command)}",

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from ralph.app.place import journal_of, project_of
-from ralph.app.words.format import MERGE_WORDS, ago, clock, cost_words, iso, safe, short
+from ralph.app.words.format import MERGE_WORDS, ago, clock, cost_words, first_paragraph, iso, safe, short
 from ralph.app.words.next_steps import LoopStanding, Next, next_steps, room_flag
 from ralph.clock import SystemClock
 from ralph.errors import JournalError, RalphError, UserError
@@ -219,7 +219,7 @@ def cells(row: ListRow, now: float, *, with_repo: bool) -> tuple[str, ...]:
         return (numbered_name(row), row.word, "", "", "", ago(now - row.updated), row.trouble)
     limit = body["limits"]["iterations"]
     spend = body["spend"]
-    task = safe(body["task"], 60)
+    task = safe(first_paragraph(body["task"]), 60)
     where = f"{safe(body['repo'], 60)}: " if with_repo else ""
     return (
         numbered_name(row),

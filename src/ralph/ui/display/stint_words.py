@@ -5,7 +5,17 @@ from __future__ import annotations
 import re
 
 from ralph.agents import Claimed, Denied, FaultSeen, LimitHit, Raw, Said, ToolUsed
-from ralph.app.words.format import DOT, clock, cost_words, cut_words, plural, plus_minus, safe, short_name
+from ralph.app.words.format import (
+    DOT,
+    clock,
+    cost_words,
+    cut_words,
+    first_paragraph,
+    plural,
+    plus_minus,
+    safe,
+    short_name,
+)
 from ralph.app.words.lines import limit_words
 from ralph.core.decide.stuck.health import health
 from ralph.core.model.loop import Loop
@@ -50,7 +60,7 @@ def header(loop: Loop, words: tuple[str, ...], number: int = 0, width: int = 0) 
     if order.rubric is not None:
         facts.append(f"judge {judge_words(order)}")
     lines = [
-        f"{name}  {safe(order.task, 300)}",
+        f"{name}  {safe(first_paragraph(order.task), 300)}",
         DOT.join(facts),
         *_mode_lines(loop),
         *_open_lines(loop, words),
