@@ -6,6 +6,7 @@ from contextlib import suppress
 import pytest
 from builders import at_base, order, red
 from clockkit import ScriptedClock
+from msgspec.structs import replace
 
 from ralph.app.background.attach import Onlooker
 from ralph.app.records import follow_loop
@@ -113,3 +114,13 @@ def test_whoever_came_before_the_runner_is_told_its_sandbox_and_no_false_alarm_a
     loop = Onlooker(NAME, driven.env, watcher, clock).follow(driven.journal, lambda: clock.slept > 9)
     assert loop.phase == "ended"
     assert watcher.notes == ["S0: the agent can reach your files"]
+
+
+def test_a_sandbox_that_holds_is_said_as_in_the_header(driven):
+    """Who came before the runner hears in one word what the header could not say yet."""
+    driven.write(*TO_THE_CALL[1:])
+    boxed = replace(STINT, protection="S3", words=("the agent can write only its workspace",))
+    watcher = Watching()
+    clock = ScriptedClock(at={1.0: lambda: driven.write(boxed)})
+    Onlooker(NAME, driven.env, watcher, clock).follow(driven.journal, lambda: clock.slept > 3)
+    assert watcher.notes == ["sandboxed (S3)"]

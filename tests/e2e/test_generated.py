@@ -45,7 +45,7 @@ except OSError: pass"""
         (
             {"test_r.py": "import absent_thing\n", "requirements.txt": "absent-thing\n"},
             "python3 -m unittest test_r",
-            "absent_thing is asked for and not installed",
+            "absent_thing is required but not installed",
         ),
         (
             {"test_r.py": "import r\n", "r.py": "import absent_thing\n"},

@@ -92,7 +92,7 @@ def test_keys_of_an_attached_view(terminal, tmp_path, home):
             see("agent working")
             press(key)
             shown = see(f"LEFT-{number}")
-            assert f"left {name}; it goes on: ralph attach 1" in shown
+            assert f"left {name}; it keeps running; to come back: ralph attach 1" in shown
             assert world.loop(name).call.running
             press("Enter")
         see("agent working")

@@ -50,11 +50,11 @@ def test_status_table(ralph, state):
     assert (code, err) == (0, "")
     assert out == (
         "1 crashed · 1 verified · 1 exhausted\n"
-        f"#1 {NAME}  verified   it 2/15  all green                4:44  $0.62         9d ago"
+        f"#1 {NAME}  verified   it 2/15  all green               4:44  $0.62         9d ago"
         "  /home/me/app: fix the failing auth tests\n"
-        "#2 slow-one-00000002  exhausted  it 2/2   1/2 green, tests fail 1  4:24  cost unknown  9d ago"
+        "#2 slow-one-00000002  exhausted  it 2/2   1/2 green, tests 1 red  4:24  cost unknown  9d ago"
         "  /home/me/app: fix the failing auth tests\n"
-        "#3 crash-me-00000001  crashed    it 2/15  1/2 green, tests fail 1  2:20  $0.31         9d ago"
+        "#3 crash-me-00000001  crashed    it 2/15  1/2 green, tests 1 red  2:20  $0.31         9d ago"
         "  /home/me/app: fix the failing auth tests\n"
         "  continue        ralph resume crash-me-00000001\n"
         "  see the change  ralph diff crash-me-00000001\n"
@@ -313,9 +313,17 @@ def test_error_envelope(ralph, state):
         "kind": "not_found",
         "code": "E-LOOP-UNKNOWN",
         "message": "there is no loop 'nope'",
-        "why": "no loop has this number, or a name with this in it",
+        "why": "no loop has this number or a name that contains it",
         "next": "ralph status --all",
     }
+
+
+def test_no_difference_is_offered_where_there_is_none(ralph, tmp_path):
+    """After a call that changed nothing the list names no `ralph diff`, as the card does not."""
+    record_all(tmp_path / "state", Maker(order("idle-00000001")).begin().call(changed=False))
+    out = ralph("status")[1]
+    assert "ralph resume idle-00000001" in out
+    assert "ralph diff" not in out
 
 
 def test_usage_errors(ralph):
@@ -328,6 +336,14 @@ def test_usage_errors(ralph):
     code, _, err = ralph("sttaus")
     assert code == 2
     assert "there is no command 'sttaus': did you mean 'status'?" in err
+    for typed, meant in {"stat": "status", "list": "status", "stop": "abort", "run": "loop"}.items():
+        assert f"there is no command '{typed}': did you mean '{meant}'?" in ralph(typed)[2]
+    _, _, err = ralph("loop", "x", "--check")
+    assert err.endswith("requires an argument  [E-USAGE]\n  next  ralph loop --help\n")
+    _, _, err = ralph("plan", "--check", "x")
+    assert err.startswith("error: no such option '--check'  [E-USAGE]\n"), "no flag is like it"
+    _, _, err = ralph("state", "read")
+    assert "missing argument 'TYPE'  [E-USAGE]\n  why   choose from: loop, orchestrator" in err
     code, out, _ = ralph("logs", "--iteration", "x", "--json")
     assert (code, json.loads(out)["error"]["kind"]) == (2, "usage")
 
@@ -534,7 +550,7 @@ def test_only_commands_that_exist_are_offered(ralph, state):
     for word in rows.WORDS:
         for landing in ("", "landing", "landed", "undoing"):
             at = LoopStanding(
-                "x", word, called=True, result="c", landing=landing, best=2, room="--max-time +1h"
+                "x", word, changed=True, result="c", landing=landing, best=2, room="--max-time +1h"
             )
             shown += [step.command for step in next_steps(at)]
     for room in ("--max-cost +1", "--max-tokens +1", "--max-iterations +5"):

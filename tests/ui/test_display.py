@@ -72,7 +72,7 @@ command · 2 checks · sandboxed (S2) · max 15 iterations
 22:17:44  gate         it 2  lint  pass  clean  tree 2222222  12s  evidence 4af1c2d3
 22:17:56  gate         it 2  tests  pass  214 passed  tree 2222222  12s  fresh checkout  evidence 4af1c2d3
 22:17:58  gate         it 2  lint  pass  clean  tree 2222222  12s  fresh checkout  evidence 4af1c2d3
-22:18:03  guards       it 2  inventory ok
+22:18:03  guards       it 2  1 ok
 22:18:04  result       branch ralph/fix-auth-7f3a91c2  commit ccccccc  tree 2222222
 ✔ it 2/15  +31 −4 in 2 files  tests ✔  lint ✔  1:48  $0.31
 22:18:04  ended        verified (A): every check passed on this tree
@@ -96,7 +96,7 @@ EXHAUSTED = """\
   ✔ lint   clean
   why      2 of 2 iterations used
   not yet  tests: 1 red: test_refresh_rotates
-  best     the base itself, nothing better was reached (1 of 2 required checks ok, 1 red)
+  best     the starting commit; no iteration improved on it (1 of 2 required checks ok, 1 red)
   Status: EXHAUSTED sandbox S2 · tree 2222222 · fix-auth-7f3a91c2
 
   ralph resume 7 --max-iterations +5  continue
@@ -368,7 +368,9 @@ def test_final_proof_shows_its_parts():
     """While the result is put to the proof the view says which part of it goes on, and how much is to come."""
     doing = Activity("gate", ("tests",), 5.0, stages=("canary", "sabotage-1"), waiting=3)
     shown = plainly(screen(120, doing))
-    assert "final proof 0:05: planted failures must show, the change broken on purpose · 3 to go" in shown
+    assert (
+        "final proof 0:05: planted failures must be noticed, the change broken on purpose · 3 to go" in shown
+    )
 
 
 def test_live_quiet_agent_turns_amber():

@@ -285,3 +285,15 @@ def test_what_is_missing_is_said_with_its_install_line(made_of, ralph):
     out = ralph("init", "--level", "security", "--dry-run")[1]
     assert "its rules come from the network" in out
     assert "languages    solidity" in out
+
+
+def test_init_is_not_ready_where_no_check_can_run(made_of, ralph):
+    """A project whose dependency is not installed hears what to do, and of no loop that could not begin."""
+    manifest = (
+        '[project]\nname = "m"\nversion = "1"\ndependencies = ["absent-thing"]\n[tool.pytest.ini_options]\n'
+    )
+    made_of({"pyproject.toml": manifest, "test_m.py": "import absent_thing\n\ndef test_m():\n    pass\n"})
+    code, out, _ = ralph("init", "-y")
+    assert code == 0
+    assert "absent_thing is required but not installed" in out
+    assert out.splitlines()[-1] == "not ready: 1 check tried, none can run here; then: ralph init"

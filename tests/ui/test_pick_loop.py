@@ -80,7 +80,7 @@ def test_what_acts_takes_the_only_one_that_fits(ralph, here, tmp_path, monkeypat
     monkeypatch.chdir(tmp_path / "mine")
     code, _, err = ralph("merge")
     assert code == 2
-    assert "`ralph merge` may mean 2 loops" in err
+    assert "`ralph merge` matches 2 loops" in err
     assert "login-page-00000002" in err
     assert "fix-auth-7f3a91c2" in err
     assert "docs" not in err

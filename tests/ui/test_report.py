@@ -59,7 +59,9 @@ def test_unverified_report_begins_with_why(tmp_path):
     text = report_md(report(tmp_path, making.exhausted()))
     assert "Status: FAILED" in text
     summary = text.split("## Summary\n\n")[1]
-    assert summary.startswith("Why it stopped: 2 of 2 iterations used\n\nBest checkpoint: the base itself")
+    assert summary.startswith(
+        "Why it stopped: 2 of 2 iterations used\n\nBest checkpoint: the starting commit"
+    )
     assert "- Cost: unknown" in text
     assert "| 1 | 1 | 1:48 | unknown | unknown |" in text
     assert "- not yet: tests: 1 red: test_refresh_rotates" in text

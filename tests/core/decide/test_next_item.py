@@ -220,7 +220,7 @@ def test_five_attempts_block_an_item() -> None:
     loop = verified(loop, "t9", "B-1")
     assert ended(loop) == (
         "blocked",
-        "what is left is blocked or waits for what is: a (5 attempts: criterion A-1: no test names it)",
+        "every item left is blocked or waits for one: a (5 attempts: criterion A-1: no test names it)",
     )
     loop = decide(b.close(loop), e.ResumeAsked())
     assert purpose(loop) == ("building", "a")  # a human looked at it

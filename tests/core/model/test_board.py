@@ -245,7 +245,7 @@ WHYS = {
     "spec": "no spec says what it should do",
     "done": "every required item is settled",
     "human": "only a human can tick what is left",
-    "stuck": "what is left is blocked or waits for what is",
+    "stuck": "every item left is blocked or waits for one",
 }
 
 

@@ -101,6 +101,7 @@ def test_sets_never_overlap(base, now):
     assert not set(seen.fixed) & set(seen.new_red)
     assert all(base[key] == FAIL and now.get(key) == PASS for key in seen.fixed)
     assert set(seen.vanished) == base.keys() - now.keys()
+    assert seen.red - seen.unseen == len(red_keys(after)), "what no longer runs is counted, and apart"
     assert compare(before, after) == seen
 
 

@@ -461,6 +461,11 @@ def said(text: str) -> tuple[Finding, ...]:
         (b.gate(), b.red(count=2, findings=named("a", "b")), "2 red: a, b"),
         (b.gate(), b.red(count=5, findings=FIVE[:5]), "5 red: a, b, c, d, e"),
         (b.gate(), b.red(count=9, findings=FIVE), "9 red: a, b, c, d, e and 4 more"),
+        (
+            b.gate(),
+            b.red(count=3, unseen=2, findings=named("a")),
+            "1 red: a; of the tests of the base, 2 did not run",
+        ),
         (b.gate(), b.red(count=0, findings=named("a"), summary="odd"), "odd"),
         (b.gate(), b.red(summary="exit code 1", findings=said("a\n b  c \n")), "exit code 1: b c"),
         (b.gate(), b.red(summary="exit code 1", findings=said("x" * 121)), f"exit code 1: {'x' * 119}…"),

@@ -177,7 +177,7 @@ RULES: list[tuple[str, str, int, str, str]] = [
         "",
         19,
         "spec-edges",
-        "1 edge cases, expected at least 2 under 'Edge cases'",
+        "expected at least 2 criteria under 'Edge cases', found 1",
     ),
     (
         "95 of 100 requests are answered within 300 ms.",

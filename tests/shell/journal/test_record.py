@@ -91,7 +91,7 @@ def test_find(tmp_path):
             == find_loop(reader, "fix-auth-7")
             == NAME
         )
-        with pytest.raises(UserError, match="may mean 2 loops"):
+        with pytest.raises(UserError, match="matches 2 loops"):
             find_loop(reader, "fix")
         with pytest.raises(UserError) as raised:
             find_loop(reader, "dosc-00000002")

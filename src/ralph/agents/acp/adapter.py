@@ -110,7 +110,7 @@ class Named(Struct, frozen=True):
 
     def probe(self, environ: Mapping[str, str]) -> Probe:
         if not self.name:
-            hint = 'any other: [agents.NAME] command = "my-agent --acp", settings = {protocol = "acp"}'
+            hint = 'any other: [agents.NAME] command = "my-agent --acp", settings.protocol = "acp"'
             return Probe(installed=True, hint=hint, features=FEATURES)
         found = cli_.probe(_cli(self.name), environ)
         return replace(found, features=(*FEATURES, *ROWS[self.name].features), places=())

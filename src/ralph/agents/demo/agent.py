@@ -169,7 +169,7 @@ def work_on_other_project() -> None:
         words = f"Blocked: fewer tests fail after {told}; for the rest {report.why} ({tries})"
         claim("BLOCKED", "FAILING", "IMPLEMENTATION", words, files=files, tasks=count)
     else:
-        tries = f" ({report.tried} tries, all taken back)" if report.tried else ""
+        tries = f" ({report.tried} tries, all reverted)" if report.tried else ""
         words = (
             f"Blocked: the demo agent only tries small repairs, and {report.why}{tries}; choose a real agent"
         )

@@ -17,6 +17,7 @@ from ralph.core.decide import failover
 from ralph.core.decide.machine import EVENTS, decide
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
+from ralph.core.proof.grade import BOXED
 from ralph.shell.journal.entries import decode_row
 from ralph.shell.journal.store import JournalReader, JournalRow
 from ralph.shell.ports import Activity, Watcher
@@ -68,7 +69,9 @@ class Onlooker:
             self._watcher.event(row.seq, event, self.loop)
             if isinstance(event, e.StintStarted) and not self._box:
                 self._box = event.protection
-                self._watcher.note(f"{event.protection}: {next(iter(event.words), '')}")
+                held = event.protection in BOXED
+                words = f"{event.protection}: {next(iter(event.words), '')}"
+                self._watcher.note(f"sandboxed ({event.protection})" if held else words)
 
     def _hear(self) -> None:
         call = self.loop.call

@@ -67,7 +67,7 @@ def merge(
             _refuse_unproven(loop, agreed=request.unproven)
             verified, note = False, "green, but not proven"
         if _parent_base(loop) != old:
-            new, merged = _merge_moved_branch(held, env, old, new, rejudge=request.rejudge)
+            new, merged = _merge_moved_branch(held, env, request, old, new)
             verified, note = verified and not merged, merged or note
         order = loop.sealed
         start = order.base.commit if order.with_changes and _parent_base(loop) == old else None
@@ -144,7 +144,7 @@ def _refuse_unproven(loop: Loop, *, agreed: bool) -> None:
 
 
 def _merge_moved_branch(
-    held: HeldLoop, env: Mapping[str, str], old: str, new: str, *, rejudge: bool
+    held: HeldLoop, env: Mapping[str, str], request: MergeRequest, old: str, new: str
 ) -> tuple[str, str]:
     """Your branch has moved on: the merge of both, judged anew when asked for."""
     loop, store = held.loop, held.store
@@ -155,14 +155,16 @@ def _merge_moved_branch(
             "the result and your branch changed the same lines",
             code="E-LAND-CONFLICT",
             why=", ".join(found.conflicts[:5]),
-            next=f"git merge {loop.landing.branch}",
+            next=f"git merge {new[:12] if request.checkpoint else loop.landing.branch}",
         )
-    if not rejudge:
+    if not request.rejudge:
+        flags = f" --checkpoint {request.checkpoint}" if request.checkpoint is not None else ""
+        flags += " --unproven" if request.unproven else ""
         raise NeedsHuman(
             "your branch has moved since the loop began, so the merged tree is not the verified one",
             code="E-LAND-MOVED",
             why=f"it is at {old[:12]}, the loop began at {_parent_base(loop)[:12]}",
-            next=f"ralph merge {name} --rejudge",
+            next=f"ralph merge {name}{flags} --rejudge",
         )
     rejudge_tree(held, env, found.tree)
     commit = land.commit_merge(

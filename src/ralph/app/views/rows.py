@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from ralph.app.place import journal_of, project_of
-from ralph.app.words.format import MERGE_WORDS, ago, clock, cost_words, iso, safe, short
+from ralph.app.words.format import MERGE_WORDS, ago, clock, cost_words, first_paragraph, iso, safe, short
 from ralph.app.words.next_steps import LoopStanding, Next, next_steps, room_flag
 from ralph.clock import SystemClock
 from ralph.errors import JournalError, RalphError, UserError
@@ -167,7 +167,7 @@ def standing(row: ListRow) -> LoopStanding:
     return LoopStanding(
         name=row.name,
         word=row.word,
-        called=body["spend"]["calls"] > 0,
+        changed=body.get("changed", body["spend"]["calls"] > 0),  # a row from before that was kept
         result=body.get("result", ""),
         landing=body.get("landing", ""),
         dropped=bool(body.get("dropped")),
@@ -219,7 +219,7 @@ def cells(row: ListRow, now: float, *, with_repo: bool) -> tuple[str, ...]:
         return (numbered_name(row), row.word, "", "", "", ago(now - row.updated), row.trouble)
     limit = body["limits"]["iterations"]
     spend = body["spend"]
-    task = safe(body["task"], 60)
+    task = safe(first_paragraph(body["task"]), 60)
     where = f"{safe(body['repo'], 60)}: " if with_repo else ""
     return (
         numbered_name(row),
@@ -244,9 +244,9 @@ def checks(verdicts: list[dict[str, Any]]) -> str:
     if not red:
         return "all green"
     worst = red[0]
-    count = f" {worst['red']}" if worst["red"] else ""
+    words = f"{worst['red']} red" if worst["verdict"] == "fail" and worst["red"] else worst["verdict"]
     green = f"{len(required) - len(red)}/{len(required)} green"
-    return f"{green}, {safe(worst['gate'], 20)} {worst['verdict']}{count}"
+    return f"{green}, {safe(worst['gate'], 20)} {words}"
 
 
 def json_row(row: ListRow) -> dict[str, Any]:

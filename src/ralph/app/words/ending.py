@@ -43,6 +43,7 @@ from ralph.core.views.team_view import team_line
 MAX_SENTENCES = 8
 _HEADLINES = {"satisfied": "NOTHING_TO_DO", "unproven": "DONE_UNPROVEN"}
 _TITLES = {"VERIFIED_DONE": "VERIFIED", "NOTHING_TO_DO": "NOTHING TO DO", "DONE_UNPROVEN": "DONE, UNPROVEN"}
+_AT_WORK = ("STOPPED", "IN_PROGRESS")  # a card is the end of a stint; a report may be read in the middle
 _CARD_WIDTH = 80  # where nobody says how wide the window is
 
 
@@ -58,7 +59,8 @@ def status_word(loop: Loop) -> str:
 def headline(loop: Loop, change: ChangeSize | None = None) -> str:
     """VERIFIED_DONE (A) sandbox S2  fix-auth-7f3a91c2  7 iterations · 24:10 · $1.92 · … · tree 9c1e4d2"""
     parts = [*_numbers(loop, change), f"tree {short(loop.work.tree)}", *_old_reds(loop)]
-    return "  ".join((_title(loop), loop.sealed.loop, DOT.join(parts)))
+    title = _title(loop) if loop.phase in ("paused", "ended") else _title(loop).replace(*_AT_WORK, 1)
+    return "  ".join((title, loop.sealed.loop, DOT.join(parts)))
 
 
 def _title(loop: Loop) -> str:
@@ -131,8 +133,9 @@ def _before_and_now(loop: Loop, gate: Gate, verdict: Verdict | None) -> str:
     if verdict is None:
         return "not judged on this tree"
     now = safe(verdict.summary, 80) or verdict.status
-    was = (safe(before.summary, 60) or before.status) if before is not None else ""
-    return f"{was} → {now}" if was and was != now and loop.progress.best is not None else now
+    if before is None or loop.progress.best is None or before.summary == verdict.summary:
+        return now
+    return f"{safe(before.summary, 60) or before.status} → {now}"
 
 
 def ending(
@@ -267,7 +270,7 @@ def best_words(loop: Loop) -> str:
     measured = f"{best.passing} of {required} required checks ok" if best.passing >= 0 else "not judged"
     red = f", {best.red} red" if best.red > 0 else ""
     if best.iteration == 0:
-        return f"the base itself, nothing better was reached ({measured}{red})"
+        return f"the starting commit; no iteration improved on it ({measured}{red})"
     return f"checkpoint {best.iteration}, commit {short(best.commit)} ({measured}{red})"
 
 
@@ -281,7 +284,7 @@ def standing(loop: Loop, *, crashed: bool = False, number: int = 0) -> LoopStand
     return LoopStanding(
         name=str(number) if number else loop.sealed.loop,
         word=loop.outcome or ("crashed" if stopped else loop.phase),
-        called=loop.work.tree != loop.sealed.base.tree,
+        changed=loop.work.tree != loop.sealed.base.tree,
         result=loop.landing.result,
         landing=loop.landing.state,
         dropped=loop.landing.was_dropped,

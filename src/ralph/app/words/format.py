@@ -105,6 +105,11 @@ def role_spend_words(spend: Mapping[str, Any]) -> str:
     return f"{plural(calls, 'call')}, {used}, {cost}"
 
 
+def first_paragraph(task: str) -> str:
+    """What a task of several paragraphs is called where there is room for one line."""
+    return task.strip().partition("\n\n")[0]
+
+
 def plural(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 

@@ -174,9 +174,12 @@ def _no_verdict(event: e.NoVerdict) -> str:
 def _guards(event: e.GuardsEnded) -> str:
     words = []
     for result in event.results:
-        state = "found" if result.findings else "ok" if result.applied else "not applied"
-        said = safe(result.findings[0].message, 100) if result.findings else ""
-        words.append(f"{safe(result.guard, 30)} {state}{': ' + said if said else ''}")
+        if result.findings:
+            words.append(f"{safe(result.guard, 30)} found: {safe(result.findings[0].message, 100)}")
+        elif not result.applied:
+            words.append(f"{safe(result.guard, 30)} not applied")
+    if fine := sum(one.applied and not one.findings for one in event.results):
+        words.append(f"{fine} ok")
     odd = f"  {safe(event.disagreement)}" if event.disagreement else ""
     return f"it {event.iteration}  " + "  ".join(words) + odd
 

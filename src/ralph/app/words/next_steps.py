@@ -22,7 +22,7 @@ class LoopStanding(Struct, frozen=True):
 
     name: str
     word: str  # phase, outcome, or crashed
-    called: bool = False  # an agent was called, so there may be something to look at
+    changed: bool = False  # there is something to look at
     result: str = ""
     landing: str = ""
     dropped: bool = False
@@ -63,7 +63,7 @@ def next_steps(at: LoopStanding) -> tuple[Next, ...]:
     steps = [] if at.word == "aborted" else [_go_on(at)]
     if at.best:
         steps.append(Next("best so far", f"ralph diff {name} --iteration {at.best}"))
-    elif at.called:
+    elif at.changed:
         steps.append(Next("see the change", f"ralph diff {name}"))
     if at.word in ("crashed", "paused"):
         return (*steps, Next("give up", f"ralph abort {name}"))
@@ -81,7 +81,8 @@ def _landing(at: LoopStanding) -> tuple[Next, ...]:
     if at.landing == "undoing":
         return (Next("finish undo", f"ralph undo {name}"),)
     if at.item:
-        return (Next("see the change", f"ralph diff {name}"), Next("item", f"ralph backlog show {at.item}"))
+        item = Next("see the item", f"ralph backlog show {at.item}")
+        return (Next("see the change", f"ralph diff {name}"), item)
     if at.planned:
         return (Next("show plan", f"ralph plan --show {name}"),)
     if not at.result:

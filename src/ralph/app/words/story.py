@@ -121,7 +121,14 @@ def _gate_mark(verdict: Verdict, before: int) -> str:
     name = safe(verdict.gate, 24)
     if not (verdict.red and verdict.status == "fail"):
         return f"{name} {MARKS[verdict.status]}"
-    return f"{name} {before}→{verdict.red} red" if before != verdict.red else f"{name} {verdict.red} red"
+    return f"{name} {red_words(verdict, before)}"
+
+
+def red_words(verdict: Verdict, before: int) -> str:
+    """2→1 red; a test that no longer runs is not red, and its going no progress: 1 red, 1 not run."""
+    gone = f", {verdict.unseen} not run" if verdict.unseen else ""
+    turn = f"{before}→" if not gone and before != verdict.red else ""
+    return f"{turn}{verdict.red - verdict.unseen} red{gone}"
 
 
 def judge_mark(opinion: Opinion) -> str:
@@ -156,7 +163,7 @@ def call_parts(call: StoryCall, reds: Mapping[str, int] | None = None) -> list[s
         elif call.claim.status == "BLOCKED":
             parts.append("says it is blocked")
     if call.taken_back:
-        parts.append("taken back")
+        parts.append("reverted")
     return [part for part in parts if part]
 
 

@@ -49,7 +49,8 @@ def why_not(item: BacklogItem, by_id: Mapping[str, BacklogItem]) -> str:
     if item.status != "FAILING":
         return item.status
     if not item.enabled:
-        return "not enabled: ralph_loop.enabled is not true"
+        check = "" if item.verification else " --verify CMD"
+        return f"not enabled: ralph backlog edit {item.id}{check} --enable"
     if item.dependencies and (waits := waiting_for(item, by_id)):
         return f"waits for {', '.join(waits)}"
     if item.iteration >= item.max_attempts:

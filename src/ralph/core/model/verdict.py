@@ -89,7 +89,8 @@ class Verdict(Struct, frozen=True, omit_defaults=True):
     exit_code: int | None = None
     counts: Counts | None = None
     per_test: bool = False
-    red: int = 0  # failing tests or blocking findings
+    red: int = 0  # failing tests or blocking findings, with the unseen
+    unseen: int = 0  # of these, known at the base and not reported now: no progress, and no failure either
     red_digest: str = ""  # names the set of red keys, so that two sets can be compared
     signature: str = ""  # the error without addresses, times, line numbers and the like: "retry"
     outline: str = ""  # the same, without any number

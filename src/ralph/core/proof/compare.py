@@ -32,6 +32,7 @@ UNFETCHED = re.compile(
 class Comparison(Struct, frozen=True):
     red: int
     red_digest: str
+    unseen: int = 0  # of `red`, what was known at the base and is not reported now
     new_red: tuple[str, ...] = ()  # red now, not red at the base
     fixed: tuple[str, ...] = ()  # red at the base, seen green now
     witness: tuple[str, ...] = ()  # of those, the ones the base itself brought, red each time
@@ -67,6 +68,7 @@ def compare(base: Reading | None, now: Reading, *, fail_on: Severity = "P1") -> 
     return Comparison(
         red=len(unseen),
         red_digest=digest(unseen),
+        unseen=len(unseen - red_now),
         new_red=tuple(sorted(red_now - red_base)),
         fixed=fixed,
         witness=tuple(key for key in fixed if key != "exit" and key not in base.flaky),

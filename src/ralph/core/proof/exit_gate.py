@@ -254,7 +254,9 @@ def describe(gate: Gate, verdict: Verdict, base: Verdict | None = None) -> str:
         named = list(verdict.new_red[:MAX_SHOWN])
         return f"{verdict.new_red_count} newly red: {_list(named, verdict.new_red_count)}"
     if verdict.red and named:
-        return f"{verdict.red} red: {_list(named, verdict.red)}"
+        seen = verdict.red - verdict.unseen
+        gone = f"; of the tests of the base, {verdict.unseen} did not run" if verdict.unseen else ""
+        return f"{seen} red: {_list(named, seen)}{gone}"
     return verdict.summary or verdict.status
 
 

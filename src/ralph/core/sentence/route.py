@@ -372,7 +372,7 @@ def _which(asked: match_.Ordered, known: KnownHere) -> tuple[str, list[RouteQues
             return names[0], []
         fitting = [loop for loop in fitting if loop.name in names]
         question = (
-            f"there is no loop '{asked.loop}'" if not names else f"'{asked.loop}' may mean {len(names)} loops"
+            f"there is no loop '{asked.loop}'" if not names else f"'{asked.loop}' matches {len(names)} loops"
         )
         return "", [RouteQuestion("loop", question, _loops(fitting))]
     if not need:

@@ -112,7 +112,7 @@ def _check_one(spec: Spec) -> list[Finding]:
         found.add(
             "spec-edges",
             line,
-            f"{len(spec.edge_cases)} edge cases, expected at least {EDGE_CASES} under 'Edge cases'",
+            f"expected at least {EDGE_CASES} criteria under 'Edge cases', found {len(spec.edge_cases)}",
         )
     for need in spec.requirements:
         text = need.text

@@ -77,6 +77,7 @@ class SummaryState(Struct, frozen=True, kw_only=True):
 
 class SummaryGit(Struct, frozen=True, kw_only=True):
     tree: str
+    changed: bool  # is there anything that the base does not have?
     base: str
     branch: str
     result: str
@@ -144,7 +145,7 @@ def gate_lines(loop: Loop) -> tuple[GateLine, ...]:
             GateLine(
                 gate=gate.name,
                 verdict=verdict.status if verdict else "unknown",
-                red=verdict.red if verdict else 0,
+                red=verdict.red - verdict.unseen if verdict else 0,
                 summary=verdict.summary if verdict else "",
                 required=gate.required,
                 proof=gate.proof,
@@ -184,6 +185,7 @@ def summarise(loop: Loop, started: float = 0.0) -> Summary:
         spend=loop.spend,
         git=SummaryGit(
             tree=loop.work.tree,
+            changed=loop.work.tree != order.base.tree,
             base=order.base.commit,
             branch=loop.landing.branch,
             result=loop.landing.result,

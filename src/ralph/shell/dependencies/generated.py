@@ -56,7 +56,7 @@ class Missed(msgspec.Struct, frozen=True):
         if self.uninstalled:
             named = ", ".join(self.uninstalled[:MAX_SHOWN])
             way = 'install it here, or give setup = "CMD" in ralph.toml'
-            return f"{named} is asked for and not installed: {way}"
+            return f"{named} is required but not installed: {way}"
         if self.unknown:
             name, path = self.unknown[0]
             way = 'install it here, give setup = "CMD" in ralph.toml, or name it in the task'

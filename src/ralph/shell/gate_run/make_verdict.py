@@ -49,6 +49,7 @@ def make_verdict(
         counts=counts,
         per_test=reading.tests is not None or locates_findings(gate.read),
         red=red,
+        unseen=found.unseen if red > found.unseen else 0,
         red_digest=found.red_digest,
         signature=signature(reading),
         outline=outline(reading),

@@ -61,7 +61,7 @@ def several_loops_error(said: str, found: list[str], next_line: str) -> UserErro
     """More than one fits: they are named, and the first is offered."""
     more = f" and {len(found) - MAX_SHOWN} more" if len(found) > MAX_SHOWN else ""
     return UserError(
-        f"{said} may mean {len(found)} loops",
+        f"{said} matches {len(found)} loops",
         code="E-LOOP-AMBIGUOUS",
         why=f"name one of them: {', '.join(found[:MAX_SHOWN])}{more}",
         next=next_line,
@@ -87,7 +87,7 @@ def unknown_loop_error(text: str, names: list[str]) -> UserError:
     return UserError(
         f"there is no loop '{text}'",
         code="E-LOOP-UNKNOWN",
-        why=f"did you mean '{near[0]}'?" if near else "no loop has this number, or a name with this in it",
+        why=f"did you mean '{near[0]}'?" if near else "no loop has this number or a name that contains it",
         next=f"ralph status {near[0]}" if near else "ralph status --all",
     )
 

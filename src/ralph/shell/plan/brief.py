@@ -37,7 +37,7 @@ def brief_of(ask: PlanAsk, project: Project, base: str, task: str, *, with_chang
     if serious:
         first = serious[0]
         warnings.append(
-            f"the specs have {len(serious)} problems, the first: {first.path}:{first.line}: {first.message}"
+            f"problems in the specs: {len(serious)}; the first: {first.path}:{first.line}: {first.message}"
             " (all of them: ralph specs check)"
         )
     criteria = tuple(criteria_of(specs)) if texts else None

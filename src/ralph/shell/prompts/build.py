@@ -87,7 +87,7 @@ def _excerpt(verdict: Verdict) -> str:
     for finding in verdict.findings:
         place = f"{finding.path}:{finding.line}: " if finding.path else ""
         parts.append(f"{place}{finding.key}\n{finding.message}")
-    more = verdict.red - len(verdict.findings)
+    more = verdict.red - verdict.unseen - len(verdict.findings)
     return "\n\n".join(parts) + (f"\n\n… and {more} more" if more > 0 else "")
 
 

@@ -64,8 +64,10 @@ def offer_file(
     return True
 
 
-def verdict_line(trials: Mapping[str, Trial]) -> str:
+def verdict_line(plan: InitPlan, trials: Mapping[str, Trial]) -> str:
     """How the project stands, and the loop that would change it."""
+    if trials and not any(is_usable(one, trials) for one in plan.gates):
+        return f"not ready: {plural(len(trials), 'check')} tried, none can run here; then: ralph init"
     red = [name for name, trial in trials.items() if trial.status != "pass"]
     words = f"{plural(len(trials), 'check')} tried, {len(red)} red" if trials else "no check was tried"
     task = "make the tests pass" if not red or "tests" in red else f"make {red[0]} pass"

@@ -136,7 +136,7 @@ def _dispatch(args: list[str]) -> int:
         print(asked.format_message())
         return 2
     except click.ClickException as wrong:
-        return _report_error(_usage(wrong), args)
+        return _report_error(_usage(wrong, args), args)
     except click.Abort as stopped:
         raise KeyboardInterrupt from stopped
     return result if isinstance(result, int) else 0
@@ -155,16 +155,22 @@ def _quick_status(args: list[str]) -> int:
         raise
 
 
-def _usage(wrong: click.ClickException) -> RalphError:
+def _usage(wrong: click.ClickException, args: list[str]) -> RalphError:
     """What click found wrong, as one of ours."""
     from ralph.errors import UserError
+    from ralph.ui.cli.tree import commands
 
-    text = wrong.format_message().strip().rstrip(".")
+    # click offers --help as the nearest of all flags, which every `next` line does already
+    text = wrong.format_message().replace(" Did you mean '--help'?", "").strip().rstrip(".")
     what, _, why = text.partition("\n")
-    context = getattr(wrong, "ctx", None)
-    command = context.command_path if context else "ralph"
+    what, choices, _ = what.partition(". Choose from:")
+    context = getattr(wrong, "ctx", None)  # a flag without its value comes without one
+    command = f"ralph {args[0]}" if args and args[0] in commands() else "ralph"
     return UserError(
-        what[:1].lower() + what[1:], code="E-USAGE", why=" ".join(why.split()), next=f"{command} --help"
+        what[:1].lower() + what[1:],
+        code="E-USAGE",
+        why=f"{'choose from: ' if choices else ''}{' '.join(why.split())}",
+        next=f"{context.command_path if context else command} --help",
     )
 
 

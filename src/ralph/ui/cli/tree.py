@@ -22,6 +22,17 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Prove": ("verify", "bundle", "keys", "approve"),
 }
 ALIASES = {"drop": "discard"}  # words of before
+_ELSEWHERE = {  # what other tools call it: only suggested
+    **dict.fromkeys(("run", "start"), "loop"),
+    **dict.fromkeys(("ls", "list", "ps"), "status"),
+    **dict.fromkeys(("stop", "kill", "cancel"), "abort"),
+    **dict.fromkeys(("rm", "remove", "delete"), "discard"),
+    **dict.fromkeys(("continue", "restart"), "resume"),
+    **dict.fromkeys(("watch", "tail"), "attach"),
+    **dict.fromkeys(("apply", "land", "accept"), "merge"),
+    **dict.fromkeys(("revert", "rollback"), "undo"),
+    **dict.fromkeys(("settings", "set"), "config"),
+}
 # Order of `ralph help commands` and of the docs: starting, watching, deciding, setting up.
 _ORDER = (
     "loop", "build", "plan", "backlog", "prd", "classify", "route", "status", "logs", "report",
@@ -137,7 +148,7 @@ def _join_sentence(args: list[str]) -> list[str]:
     """Words without quotes as one sentence, if they ask for something: `ralph fix until green`."""
     count = next((at for at, word in enumerate(args) if word.startswith("-")), len(args))
     said = " ".join(args[:count])
-    if _is_sentence(args[0]) or not count or (count > 1 and _suggest_command(args[0])):
+    if _is_sentence(args[0]) or not count or (count > 1 and _misspelt(args[0])):
         return args
     from ralph.core.sentence.route import route
 
@@ -148,10 +159,15 @@ def _join_sentence(args: list[str]) -> list[str]:
 
 
 def _suggest_command(name: str) -> str:
+    begun = [known for known in commands() if len(name) > 1 and known.startswith(name)]
+    near = [_ELSEWHERE[name]] if name in _ELSEWHERE else begun or _misspelt(name)
+    return f": did you mean '{near[0]}'?" if near else ""
+
+
+def _misspelt(name: str) -> list[str]:
     from difflib import get_close_matches
 
-    near = get_close_matches(name.removeprefix("ralph-"), list(_modules()), n=1, cutoff=0.6)
-    return f": did you mean '{near[0]}'?" if near else ""
+    return get_close_matches(name.removeprefix("ralph-"), list(_modules()), n=1, cutoff=0.6)
 
 
 def _print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:

@@ -28,6 +28,7 @@ from ralph.app.words.format import (
     safe,
     thousands,
 )
+from ralph.app.words.story import red_words
 from ralph.core.model.gate import Gate
 from ralph.core.model.loop import Loop
 from ralph.core.model.verdict import Verdict
@@ -133,7 +134,7 @@ def _check(view: View, gate: Gate, verdict: Verdict | None, pad: int, width: int
         line.append(" not judged yet", style="dim")
     elif verdict.red:
         before = view.reds.get(gate.name, verdict.red)
-        line.append(f" {before}→{verdict.red} red" if before != verdict.red else f" {verdict.red} red")
+        line.append(f" {red_words(verdict, before)}")
         found = ", ".join(safe(finding.key, 80) for finding in verdict.findings[:3])
         line.append(f"  {cut_words(found, max(0, width - len(line.plain) - 2))}", style="dim")
     else:

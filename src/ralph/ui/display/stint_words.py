@@ -6,7 +6,17 @@ import re
 from typing import TYPE_CHECKING
 
 from ralph.agents import Claimed, Denied, FaultSeen, LimitHit, Raw, Said, ToolUsed
-from ralph.app.words.format import DOT, clock, cost_words, cut_words, plural, plus_minus, safe, short_name
+from ralph.app.words.format import (
+    DOT,
+    clock,
+    cost_words,
+    cut_words,
+    first_paragraph,
+    plural,
+    plus_minus,
+    safe,
+    short_name,
+)
 from ralph.app.words.lines import limit_words
 from ralph.core.decide.stuck.health import health
 from ralph.core.model.loop import Loop
@@ -22,15 +32,15 @@ QUIET_SECONDS = 60.0  # without output before it is worth a colour
 _MAX_CHARS = 400
 _STAGES = {  # what a call of the final proof is for; how its stage begins
     "final": "once more from scratch",
-    "canary": "planted failures must show",
+    "canary": "planted failures must be noticed",
     "overlay": "the old tests on the new code",
     "attributed": "the old code with the new tests",
     "witness": "the new tests on the old code",
     "sabotage": "the change broken on purpose",
     "broken": "the change broken on purpose",
-    "altered": "other expected values must fail",
-    "scope": "planted findings must show",
-    "like": "as in your own clone",
+    "altered": "changed expected values must fail",
+    "scope": "planted findings must be noticed",
+    "like": "as if in your own clone",
     "alone": "each test that turned green, alone",
     "flaky": "the base again: flaky tests",
 }
@@ -47,13 +57,13 @@ def header(loop: Loop, words: tuple[str, ...], number: int = 0, width: int = 0) 
     facts = [
         agent,
         plural(len(order.criterion.gates), "check"),
-        f"sandboxed ({level})" if level in BOXED else "no sandbox" if level else "sandbox not known yet",
+        *([f"sandboxed ({level})" if level in BOXED else "no sandbox"] if level else []),
         f"max {limit_words(loop.limits).removeprefix('at most ')}",
     ]
     if order.rubric is not None:
         facts.append(f"judge {judge_words(order)}")
     lines = [
-        f"{name}  {safe(order.task, 300)}",
+        f"{name}  {safe(first_paragraph(order.task), 300)}",
         DOT.join(facts),
         *_mode_lines(loop),
         *_open_lines(loop, words),

@@ -64,7 +64,7 @@ WARNINGS: list[tuple[str, tuple[Footprint, ...], tuple[str, ...]]] = [
     (
         "worth less than nothing",
         (pulse(1), pulse(-1), pulse(-1)),
-        ("the last 3 iterations are worth -1 together",),
+        ("the last 3 iterations scored -1 points in total",),
     ),
     ("worth nothing", (pulse(1), pulse(0), pulse(-1)), ()),
     ("two bad ones", (pulse(-3), pulse(-3)), ()),

@@ -114,7 +114,7 @@ def _passing(
     more: dict[str, Any] = {}
     if loop.outcome != "verified":
         if not item.no_proof:
-            step = f'ralph backlog validate {item.id} --accept --reason "begin again"'
+            step = f'ralph backlog validate {item.id} --accept --reason "already done"'
             if loop.outcome == "satisfied":
                 words = (
                     f"its checks passed before any work: accept it ({step}) or give it a check that fails now"

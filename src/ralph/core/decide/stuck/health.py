@@ -78,7 +78,7 @@ def alerts(loop: Loop) -> tuple[str, ...]:
     if _trend([float(footprint.red) for footprint in history], 1):
         found.append(f"errors have risen {limit.TREND} times in a row")
     if is_getting_worse(history):
-        found.append(f"the last {limit.TREND} iterations are worth {worth(history)} together")
+        found.append(f"the last {limit.TREND} iterations scored {worth(history)} points in total")
     if only_testing(history):
         found.append(f"{limit.TESTING_WINDOW} iterations changed only tests")
     if _falls_silent([footprint.written for footprint in last]):

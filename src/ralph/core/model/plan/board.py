@@ -178,7 +178,7 @@ def _nothing(board: Board) -> ItemChoice:
         return ItemChoice("done", why="every required item is settled")
     if human:
         return _choice_of_none(ranked, "human", "only a human can tick what is left", human)
-    return _choice_of_none(ranked, "stuck", "what is left is blocked or waits for what is", stopped or left)
+    return _choice_of_none(ranked, "stuck", "every item left is blocked or waits for one", stopped or left)
 
 
 def _choice_of_none(ranked: Ranked, kind: Kind, why: str, ranks: list[int]) -> ItemChoice:

@@ -185,7 +185,7 @@ def check(facts: GuardFacts) -> GuardResult:
         for gate_name, names in facts.tried.unheard.items()
         for name in sorted(names)
     ]
-    good = f"{asked} tests that turned green are red when they expect something else"
+    good = f"tests that turned green, and fail when the value they expect is changed: {asked}"
     good = good if asked else "no test that turned green could be altered for certain"
     result = guard_result(NAME, facts, findings, good=good, bad="tests are green whatever they expect")
     return replace(result, counted={**result.counted, "altered": sealed}) if sealed else result

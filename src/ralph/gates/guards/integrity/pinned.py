@@ -19,7 +19,7 @@ KINDS = guard_kinds(NAME, "do not touch the commands and tools of the checks", {
 def check(facts: GuardFacts) -> GuardResult:
     findings = [finding for gate in facts.gates for finding in _findings(gate, facts)]
     hashed = sum(1 for gate in facts.gates if gate.tool_sha)
-    good = f"{len(facts.gates)} commands as sealed, {hashed} tools with the sealed hash"
+    good = f"commands as sealed: {len(facts.gates)}; tools with the sealed hash: {hashed}"
     return GuardResult(
         NAME,
         facts.tree,

@@ -82,7 +82,7 @@ def _more_words(facts: GuardFacts) -> str:
     alone = min((len(readings) for readings in facts.tried.alone.values()), default=0)
     words = f", and what turned green {alone} times more by itself" if alone else ""
     bare = "" if all(seen.linked for seen in facts.tried.likeness.values()) else "network interfaces, "
-    like = f"; once in the likeness of your own clone (not imitated: {bare}{NOT_IMITATED})"
+    like = f"; once in an imitation of your own clone (not imitated: {bare}{NOT_IMITATED})"
     bound = sorted(frozenset().union(*facts.tried.bound.values()))
     inside = f"; not called outside its runner: {name_some(bound)}" if bound else ""
     return words + (like if facts.tried.likeness else "") + inside

@@ -64,7 +64,9 @@ def _remark(item: Any) -> str:
         return "  (by a person, not by evidence)"
     if item.status != "FAILING":
         return ""
-    return "  (asks you: ralph backlog show)" if item.question else "" if item.enabled else "  (not enabled)"
+    if item.question:
+        return f"  (asks you: ralph backlog show {item.id})"
+    return "" if item.enabled else "  (not enabled)"
 
 
 @backlog.command("show", short_help="Show an item with its attempts.")

@@ -34,7 +34,7 @@ def select(harness_dir: str) -> int:
 @click.option(
     "--commit", default="", metavar="REV", help="Commit that holds the work (PASSED: default HEAD)."
 )
-@click.option("--reverted", is_flag=True, help="The work was taken back.")
+@click.option("--reverted", is_flag=True, help="The work was reverted.")
 @click.option("--failure-reason", default="", help="Why it failed.")
 @click.option("--investigation", default="", help="What was tried, why it failed, what to try next.")
 @HARNESS

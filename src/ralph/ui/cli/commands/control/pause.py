@@ -24,6 +24,7 @@ def command(loop: str | None, now: bool) -> int:
     env = dict(os.environ)
     name = loop_for("pause", loop)
     after = pause_loop(name, env, now=now)
-    word = after.outcome or after.phase if now else "stops after this iteration"
+    begun = "before its first iteration" if after.phase in ("queued", "baseline") else "after this iteration"
+    word = after.outcome or after.phase if now else f"will pause {begun}"
     print(f"{name} {word}: continue with ralph resume {name}")
     return 0

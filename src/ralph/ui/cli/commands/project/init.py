@@ -85,7 +85,7 @@ def command(level: str, ci: str | None, no_try: bool, dry_run: bool, as_json: bo
         body = {"v": 1, "plan": msgspec.to_builtins(plan), "written": written}
         print(json.dumps({**body, "trials": msgspec.to_builtins(list(trials.values()))}))
     elif written:
-        print(init_screens.verdict_line(trials))
+        print(init_screens.verdict_line(plan, trials))
     return 0
 
 

@@ -152,7 +152,7 @@ def _loop_lines(found: Any) -> list[str]:
 def _group_lines(groups: list[Any]) -> list[str]:
     from ralph.app.words.format import dollars, safe, table
 
-    rows = [("agent", "model", "loops", "verified", "cost a verified task", "claims refused")]
+    rows = [("agent", "model", "loops", "verified", "cost per verified task", "claims refused")]
     for one in groups:
         cost = "unknown" if one.cost_per_verified is None else dollars(one.cost_per_verified)
         rows.append(

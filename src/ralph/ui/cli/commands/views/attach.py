@@ -44,7 +44,7 @@ def command(loop: str | None, display: str) -> int:
         except KeyboardInterrupt:
             found = None
     if found is None or found.phase not in ("ended", "paused"):
-        print(f"left {name}; it goes on: ralph attach {number or name}", file=sys.stderr)
+        print(f"left {name}; it keeps running; to come back: ralph attach {number or name}", file=sys.stderr)
     return 0
 
 

@@ -314,7 +314,7 @@ def _command() -> Any:
     ) -> int:
         """Show the loops of this project, or one LOOP in detail.
 
-        LOOP is a name, an id, or the beginning of one. A loop whose runner died is shown as crashed; `ralph
+        LOOP is a number, or any unique part of a name. A loop whose runner died is shown as crashed; `ralph
         resume` continues it.
 
         \b
