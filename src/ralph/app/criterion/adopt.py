@@ -132,11 +132,13 @@ def _gates_will_do(request: StartRequest, runs: tuple[str, ...]) -> bool:
 def _nobody_agreed(request: StartRequest, made: Proposal, env: Mapping[str, str]) -> UserError:
     approval = rules.approval_of(made, request.cwd)
     remember(approval, env)
+    ways = f"agree to it with -y, --auto-criteria or `ralph approve {approval.short}`, or type the check"
+    if made.confidence == "low":
+        ways = "no flag stands for your yes here: agree on a terminal, or type the check"
     return UserError(
         f"the criterion found has {made.confidence} confidence, and nobody agreed to it",
         code="E-CRITERION-UNSURE",
-        why=f"`{made.verification_command}`; agree to it with -y, --auto-criteria or "
-        f"`ralph approve {approval.short}`, or give a check of your own",
+        why=f"`{made.verification_command}`; {ways}",
         next=f"{AGAIN} --check {shlex.quote(made.verification_command)}",
     )
 
