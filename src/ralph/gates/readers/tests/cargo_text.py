@@ -2,12 +2,14 @@
 
 The lines of each test binary are held against its own summary; a binary whose lines do not add up is not
 believed. What a test prints comes after its line or in a block of its own, so lines that only look like a
-result are told apart by the sums.
+result are told apart by the sums. An example in a comment goes by the item that it documents: its line is
+another one after each edit above it.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from msgspec import Struct
 
@@ -19,6 +21,7 @@ from ralph.gates.readers._kit.observation import Observation, count, lost_report
 
 _TARGET = re.compile(r"^\s+(?:Running (?:unittests )?(\S+) \([^)\n]*\)|Doc-tests (\S+))$")
 _TEST = re.compile(r"^test (\S[^\n]{0,300}?)(?: - should panic)? \.\.\. (ok|FAILED|ignored)(?:, [^\n]*)?$")
+_LINE = re.compile(r" \(line (\d{1,7})\)")
 _SUM = re.compile(r"^test result: (ok|FAILED)\. (\d{1,7}) passed; (\d{1,7}) failed; (\d{1,7}) ignored;")
 _BEGIN = re.compile(r"^running (\d{1,7}) tests?$")
 _BLOCK = re.compile(r"^---- (\S[^\n]{0,300}?) (?:stdout|stderr) ----$")
@@ -47,15 +50,14 @@ def read(obs: Observation, gate: Gate) -> Reading:  # noqa: ARG001
     findings: list[Finding] = []
     red = ""
     for binary in binaries:
-        named = {f"{binary.target} > {name}": state for name, state in binary.tests.items()}
-        for name, state in named.items():
-            worst(tests, name, state)
+        for name, own in _without_lines(binary.tests).items():
+            key, state = f"{binary.target} > {own}", binary.tests[name]
+            worst(tests, key, state)
             if state == "fail":
-                said = binary.said.get(name.partition(" > ")[2], "")
-                findings.append(Finding(name, message(said) or "failed"))
+                findings.append(Finding(key, message(binary.said.get(name, "")) or "failed"))
         if (
             binary.sums is None
-            or count(named) != binary.sums
+            or count(binary.tests) != binary.sums
             or (binary.ended == "FAILED") != bool(binary.sums.failed)
         ):
             red = f"the results of {binary.target} do not add up"
@@ -63,6 +65,18 @@ def read(obs: Observation, gate: Gate) -> Reading:  # noqa: ARG001
         why = next((hit.group(0) for hit in _BUILD.finditer(text)), built.group(0))
         findings.append(Finding(f"{COLLECT}{built.group(1).split()[0]}", message(f"{built.group(0)}\n{why}")))
     return settle_tests(obs, count(tests), tests, {}, findings, red=red)
+
+
+def _without_lines(tests: Collection[str]) -> dict[str, str]:
+    """Names as libtest has them -> their own ones; further examples of one item are counted down the file."""
+    lines = {name: int(hit[1]) for name in tests if (hit := _LINE.search(name))}
+    found: dict[str, str] = {}
+    times: dict[str, int] = {}
+    for name in sorted(tests, key=lambda name: lines.get(name, 0)):
+        own = _LINE.sub("", name) if name in lines else name
+        times[own] = times.get(own, 0) + 1
+        found[name] = own if times[own] == 1 else f"{own} ({times[own]})"
+    return found
 
 
 def _binaries(text: str) -> list[_Binary]:
