@@ -17,7 +17,10 @@ _VERSION = (
 )
 _ONE = rf"[\"']?{_VERSION}[\"']?"
 _MANY = rf"{_ONE}(?: *, *{_ONE})*,?"
-_NAMES = r"(?:[\w-]*version[\w-]*|python|node|go|rust|toolchain|ruby|php|java|jdk|dotnet|os|runs-on|toxenv|tox|image)"
+_NAMES = (
+    r"(?:[\w-]*version[\w-]*|python|node|go|rust|toolchain|ruby|php|java|jdk|dotnet|os|runs-on|toxenv|tox"
+    r"|image)"
+)
 _USES = re.compile(
     r"^(?P<what>(?:- )?uses: *)(?P<quote>[\"']?)(?P<whose>[\w.-]+/[\w./-]+)@[\w./-]+(?P=quote)$"
 )
