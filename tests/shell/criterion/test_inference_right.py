@@ -36,6 +36,14 @@ CHOSEN = {
         {"README.md": "`npm run test:unit`\n", "package.json": PACKAGE % "mocha && tsd", "ci": "npm test"},
         "npm test",
     ),
+    "a document that installs first": (
+        {"README.md": "```sh\nnpm install && npm test\n```\n", "package.json": PACKAGE % "mocha"},
+        "mocha",
+    ),
+    "two installations, and a build before the tests": (
+        {"ci": "npm ci && pip install -r a.txt && make && pytest -q", "tests/test_a.py": "import pytest\n"},
+        "make && pytest -q",
+    ),
     "an example of one test": (
         {
             "CONTRIBUTING.md": "`pytest tests/test_a.py::test_x`\n",

@@ -120,6 +120,10 @@ def candidate(layer: Layer, run: str, cwd: str, where: str) -> Candidate | None:
     if moved:
         cwd = posixpath.normpath(posixpath.join(cwd, moved.group(1)))
         run = moved.group(2).strip()
+    first, both, rest = run.partition("&&")
+    while both and layer in ("docs", "ci") and fetches(first.split()):  # that was done, or `setup` does it
+        run = rest.strip()
+        first, both, rest = run.partition("&&")
     run = re.sub(r"\Atime\s+(?:-p\s+)?(?=\w)", "", run)  # a word of bash, which measures what comes behind it
     if not run or run.startswith(("#", "<", "|")) or cwd.startswith(".."):
         return None
