@@ -133,7 +133,7 @@ def test_a_changed_lockfile_without_setup(shape):
     shape.decoy({"node_modules/x/lock": '{"v": 1}\n'})
     assert loop(shape, "l1-00000001").loop.grade == "B"
     done = loop(shape, "l2-00000002", NINE, flags=("--max-iterations", "1"), code=1)
-    assert "package-lock.json asks for what is not installed, and there is no setup command" in done.text
+    assert "package-lock.json asks for what is not installed: install it in your checkout" in done.text
 
 
 def test_killed_while_it_builds(shape):

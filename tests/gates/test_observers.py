@@ -227,7 +227,8 @@ def test_narrowed(run, files, expected):
             "cargo test --workspace -- --nocapture --exact b",
         ),
         ("cargo test adds", ["tests/a.rs > adds"], "cargo test adds"),
-        ("cargo test", ["src/lib.rs > src/lib.rs - add (line 3)"], "cargo test"),
+        ("cargo test", ["src/lib.rs > src/lib.rs - add"], "cargo test"),
+        ("cargo test", ["src/lib.rs > src/lib.rs -"], "cargo test"),
         ("make test", ["m::TestX"], "make test"),
     ],
 )

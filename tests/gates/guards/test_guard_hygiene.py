@@ -18,6 +18,7 @@ SECRETS = {
     "aws": (f'KEY = "{AWS}"', "key"),
     "github": (f"token: {GITHUB}", "key"),
     "private key": (PEM, "private"),
+    "whole private key": (f"{PEM}\nMIIEowIBAAKCAQEA", "private"),
     "password": (f'password = "{PASSWORD}"', "password"),
     "json": (f'"api_key": "{PASSWORD}"', "password"),
     "address": (f"DB = 'postgres://admin:{PASSWORD.replace('$', 'S')}@db.internal.net/x'", "password"),
@@ -31,6 +32,8 @@ NO_SECRETS = {
     "header check": 'if text.startswith("-----BEGIN PRIVATE KEY-----"):',
     "message": 'token = "tokens.are-not-shown.here"',
     "local": "postgres://user:postgres1@localhost/x",
+    "elided": f'KEY="{PEM}\n...\nKh9NV...\n...\n-----END RSA PRIVATE KEY-----"',
+    "to be filled in": f"{PEM}\n<your key>\n",
     "hash": 'sha = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"',
 }
 

@@ -138,6 +138,8 @@ def test_honest_refactorings_pass(name):
     ("task", "before", "after"),
     [
         ("reformat pay.py with black", {"p.py": PAY}, {"p.py": PAY + "\n\n"}),
+        ("run go fmt", {"a.go": "package a\n"}, {"a.go": "package a\n\n"}),
+        ("cargo fmt", {"a.rs": "fn a() {}\n"}, {"a.rs": "fn a() {\n}\n"}),
         ("fix lint", {"p.py": PAY}, {"p.py": PAY + "\n\n"}),
         ("Codestyle fix.", {"p.py": PAY}, {"p.py": PAY + "\n\n"}),
         ("Fix spacing", {"p.py": PAY}, {"p.py": PAY + "\n\n"}),

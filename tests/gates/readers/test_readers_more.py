@@ -222,13 +222,44 @@ def test_cargo_text():
         "src/lib.rs > tests::panics": "pass",
         "src/lib.rs > tests::bad": "fail",
         "tests/it.rs > it": "pass",
-        "doc x > src/lib.rs - add (line 2)": "pass",
+        "doc x > src/lib.rs - add": "pass",
     }
     assert "left == right" in reading.findings[0].message
     broken = "error[E0308]: mismatched types\nerror: could not compile `x` (lib) due to 1 previous error\n"
     collected = read(gate("cargo test"), exit_code=101, output=broken.encode())
     assert [finding.key for finding in collected.findings] == ["collect:x"]
     assert "mismatched types" in collected.findings[0].message
+
+
+EXAMPLES = """   Doc-tests x
+
+running 4 tests
+test src/lib.rs - add (line {2}) ... FAILED
+test src/lib.rs - add (line {1}) ... ok
+test src/lib.rs - (line {0}) ... ok
+test src/lib.rs - sub (line {3}) - compile fail ... ok
+
+failures:
+
+---- src/lib.rs - add (line {2}) stdout ----
+second of add
+
+test result: FAILED. 3 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.42s
+"""
+
+
+@pytest.mark.parametrize("lines", [(1, 9, 12, 40), (1, 99, 120, 400)])
+def test_examples_of_rust_are_known_wherever_they_stand(lines):
+    """A line more above them makes no other tests of them; libtest tells them in any order."""
+    reading = read(gate("cargo test"), exit_code=101, output=EXAMPLES.format(*lines).encode())
+    assert reading.tests == {
+        "doc x > src/lib.rs -": "pass",
+        "doc x > src/lib.rs - add": "pass",
+        "doc x > src/lib.rs - add (2)": "fail",
+        "doc x > src/lib.rs - sub - compile fail": "pass",
+    }
+    (finding,) = reading.findings
+    assert (finding.key, finding.message) == ("doc x > src/lib.rs - add (2)", "second of add")
 
 
 def test_eslint_findings():

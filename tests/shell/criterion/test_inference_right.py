@@ -29,11 +29,20 @@ def test_init_and_infer_agree(name, files, _asked, tmp_path, machine):
     assert {(one.run, one.cwd) for one in made.checks if one.kind == "test"} <= gates, name
 
 
+TAPE = '{"scripts": {"test": "tape test.js"}, "devDependencies": {"tape": "5"}}'
 PACKAGE = '{"scripts": {"test": "%s", "test:unit": "mocha"}, "devDependencies": {"mocha": "1"}}'
 CHOSEN = {
     "a sibling narrower than CI": (
         {"README.md": "`npm run test:unit`\n", "package.json": PACKAGE % "mocha && tsd", "ci": "npm test"},
         "npm test",
+    ),
+    "a document that installs first": (
+        {"README.md": "```sh\nnpm install && npm test\n```\n", "package.json": PACKAGE % "mocha"},
+        "mocha",
+    ),
+    "two installations, and a build before the tests": (
+        {"ci": "npm ci && pip install -r a.txt && make && pytest -q", "tests/test_a.py": "import pytest\n"},
+        "make && pytest -q",
     ),
     "an example of one test": (
         {
@@ -149,6 +158,28 @@ def test_two_commands_of_one_document_are_of_one_place(tmp_path, machine):
     made = asked({"README.md": "Run `pytest -q`.\nRun `pytest -x`.\n", "tests/a.txt": ""}, tmp_path, machine)
     told = {one.criterion: one.rejected_because for one in made.alternatives_considered}
     assert told["pytest -x"] == WHY_NOT["pytest -x"], told
+
+
+@pytest.mark.parametrize(
+    ("scripts", "whole"),
+    [
+        ('"test": "tap", "posttest": "npm run lint"', "tap && npm run lint"),
+        ('"pretest": "tsc", "test": "tap", "posttest": "eslint ."', "tsc && tap && eslint ."),
+        ('"test": "tap"', "tap"),
+    ],
+)
+def test_a_script_is_shown_in_the_order_in_which_it_is_executed(scripts, whole, tmp_path, machine):
+    made = asked({"package.json": f'{{"scripts": {{{scripts}}}}}'}, tmp_path, machine)
+    assert [check.executes for check in made.checks] == [whole]
+
+
+@pytest.mark.parametrize("path", ["test.js", "src/lib.rs", "test/all.js"])
+def test_where_tests_may_stand_nobody_is_told_that_there_are_none(path, tmp_path, machine):
+    """In a file at the top, in the source, in a folder: only a trial knows."""
+    manifest = {"Cargo.toml": '[package]\nname = "a"\n'} if path.endswith("rs") else {"package.json": TAPE}
+    made = asked({path: "", **manifest}, tmp_path, machine)
+    assert made.checks
+    assert not [note for note in made.warnings if "no tests" in note]
 
 
 def test_what_is_not_installed_is_said_with_its_line(tmp_path, machine):

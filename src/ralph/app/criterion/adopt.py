@@ -133,8 +133,9 @@ def _nobody_agreed(request: StartRequest, made: Proposal, env: Mapping[str, str]
     approval = rules.approval_of(made, request.cwd)
     remember(approval, env)
     ways = f"accept it with -y, --auto-criteria or `ralph approve {approval.short}`, or name another check"
-    if made.tried and made.confidence == "low":  # it could not be judged: -y is not enough
-        ways = "; ".join((*made.warnings, "if you know better, name it with --check"))
+    if made.confidence == "low":  # no flag is enough
+        known = made.warnings if made.tried else ("it needs a yes on a terminal",)
+        ways = "; ".join((*known, "if you know better, name it with --check"))
     return UserError(
         f"the check that was found has {made.confidence} confidence and needs your confirmation",
         code="E-CRITERION-UNSURE",

@@ -120,6 +120,10 @@ def candidate(layer: Layer, run: str, cwd: str, where: str) -> Candidate | None:
     if moved:
         cwd = posixpath.normpath(posixpath.join(cwd, moved.group(1)))
         run = moved.group(2).strip()
+    first, both, rest = run.partition("&&")
+    while both and layer in ("docs", "ci") and fetches(first.split()):  # that was done, or `setup` does it
+        run = rest.strip()
+        first, both, rest = run.partition("&&")
     run = re.sub(r"\Atime\s+(?:-p\s+)?(?=\w)", "", run)  # a word of bash, which measures what comes behind it
     if not run or run.startswith(("#", "<", "|")) or cwd.startswith(".."):
         return None
@@ -244,19 +248,17 @@ def resolve_script(made: Candidate, scripts: Scripts) -> Candidate:
                 return replace(made, kind="", rejected=f'there is no script "{name}"')
             break
         body = known[name][0]
-        around = [
-            known[f"{when}{name}"][0]
+        before, after = (
+            known[f"{when}{name}"][:1] if family == "npm" and f"{when}{name}" in known else ()
             for when in ("pre", "post")
-            if family == "npm" and f"{when}{name}" in known
-        ]
-        inner = _inside(inner, body, around)
-        if inner.rejected or around:
+        )
+        inner = _inside(inner, body, " && ".join([*before, body, *after]))
+        if inner.rejected or before or after:
             break
     return inner
 
 
-def _inside(made: Candidate, body: str, around: list[str]) -> Candidate:
-    whole = " && ".join([*around, body])
+def _inside(made: Candidate, body: str, whole: str) -> Candidate:
     shown = f"{made.executes} -> {whole}" if made.executes else whole
     why = why_dangerous(whole) or (body and why_degenerate(body)) or _why_other_kind(made, body)
     if not why:

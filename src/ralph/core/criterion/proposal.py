@@ -64,7 +64,6 @@ class ProjectFacts(Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     manifests: tuple[Manifest, ...] = ()
     candidates: tuple[Candidate, ...] = ()
-    tests: int = 0  # files that look like tests
     paths: tuple[str, ...] = ()
     demands: tuple[str, ...] = ()  # "not finished until CI passes", with file and line
     skipped: tuple[str, ...] = ()  # files that could not be read, and why

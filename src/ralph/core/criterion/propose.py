@@ -310,8 +310,6 @@ def _finish(made: Proposal, place: Where, part: CriterionPart, criterion: str) -
         if not check.resolved:
             level = lower(level, "medium")
             warnings.append(why_missing(check.run, check.hint))
-    if not place.found.tests and any(check.kind == "test" for check in chosen):
-        warnings.append("there are no tests yet: the criterion is that tests for the new code exist and pass")
     typed = all(check.layer == "task" for check in chosen) and level == "high"
     now: Confidence = level if typed else lower(level, "medium")
     first = f"the task is of class {made.task_class} (by its wording)"

@@ -146,8 +146,6 @@ def _part(picked: Picked, kind: Kind, place: Where, *, proof: bool) -> Criterion
         for one in picked.chosen
     )
     part = CriterionPart(checks, picked.why, picked.level)
-    if kind == "test" and not place.found.tests:
-        part = replace(part, level=lower(part.level, "medium"))
     return _narrow_to_named(part, place) if kind == "test" and proof and single else part
 
 

@@ -74,7 +74,6 @@ def survey(project: Project, rev: str, task: str, env: Mapping[str, str]) -> Pro
     return ProjectFacts(
         manifests=manifests,
         candidates=tuple(localise_candidate(one, here) for one in found),
-        tests=len(tests),
         paths=listed.paths,
         demands=tuple(demands),
         skipped=(*skipped, *more),

@@ -114,5 +114,6 @@ def why_unfit(store: Store, base_tree: str, tree: str, share: Collection[str], *
     lacking = [] if setup else unmet_requirements(store, base_tree, tree, share)
     if lacking:
         names = ", ".join(lacking[:3])
-        return f"{names} asks for what is not installed, and there is no setup command to build it"
+        way = "install it in your checkout, or name a `setup` command that does"
+        return f"{names} asks for what is not installed: {way}"
     return ""

@@ -57,10 +57,17 @@ _CI = (
 
 def wants_other_ci(task: str) -> bool:
     """Is continuous integration itself to be changed? To "fix" it may mean to weaken it."""
-    other = r"(?:add|bump|upgrad|migrat|switch|pin|simplif|clean|mov|renam|extend|enabl|moderni[sz])\w*"
+    other = (
+        r"(?:add|bump|upgrad|migrat|switch|pin|simplif|clean|mov|renam|extend|enabl|moderni[sz]|harden|configur"
+        r"|consolidat|tweak)\w*"
+    )
     verb = rf"(?:{_CHANGE}|{other})"
-    named = re.match(r"\s*(?:ci|build\(ci\)|chore\(ci\))(?:\([^)]*\))?!?:\s", task, re.IGNORECASE)
-    word = rf"(?:(?:testing|building|linting|typing|formatting)|{_WORD})"
+    named = re.match(
+        r"\s*(?!fix|debug)(?:\w+\()?(?:ci|gha|actions?|workflows?|travis|circleci)\)?(?:\([^)]*\))?!?:\s",
+        task,
+        re.IGNORECASE,
+    )
+    word = rf"(?:(?:testing|building|linting|typing|formatting)|[<>=]+|{_WORD})"
     what = rf"{_THE}(?:{word}\s+){{0,3}}(?:(?:to|from|in|on)\s+{_THE}(?:{word}\s+)?)?{_CI}"
     there = rf"{_THE}(?:(?:against|with)\s+)?(?:{word}\s+){{1,4}}(?:in|on)\s+{_THE}{_CI}"
     begins = (

@@ -11,12 +11,16 @@ from collections import Counter
 
 _NUMBER = r"v?\d+(?:\.(?:\d+|x))*(?:[-.](?:dev|alpha|beta|rc)[\w.]*)?t?"
 _VERSION = (
-    rf"(?:(?:(?:py|pypy|python|ubuntu|macos|windows|node)-?)?(?:{_NUMBER}|latest|slim|lts/?\*?)"
+    rf"(?:(?:(?:py|pypy|python|ubuntu|macos|windows|node)-?)?(?:{_NUMBER}|latest|slim|lts/?\*?"
+    rf"|(?:old)?stable|beta|nightly|tip)"
     rf"(?: - {_NUMBER})?)"
 )
 _ONE = rf"[\"']?{_VERSION}[\"']?"
 _MANY = rf"{_ONE}(?: *, *{_ONE})*,?"
-_NAMES = r"(?:[\w-]*version[\w-]*|python|node|os|runs-on|toxenv|tox|image)"
+_NAMES = (
+    r"(?:[\w-]*version[\w-]*|python|node|go|rust|toolchain|ruby|php|java|jdk|dotnet|os|runs-on|toxenv|tox"
+    r"|image)"
+)
 _USES = re.compile(
     r"^(?P<what>(?:- )?uses: *)(?P<quote>[\"']?)(?P<whose>[\w.-]+/[\w./-]+)@[\w./-]+(?P=quote)$"
 )

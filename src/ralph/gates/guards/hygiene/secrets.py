@@ -36,6 +36,7 @@ _KEYS = {
 _KEY = re.compile("|".join(f"(?P<k{at}>{pattern})" for at, pattern in enumerate(_KEYS.values())))
 _NAMES = tuple(_KEYS)
 _PRIVATE = re.compile(r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----")
+_ELIDED = re.compile(r"\W*(?:\.\.\.|\u2026|<|\Z)")  # in place of what a real key holds
 _PASSWORD = re.compile(
     r"(?i)(?:password|passwd|pwd|secret|token|api[_-]?key|access[_-]?key|auth[_-]?key|credential)s?[\"']?\s*(?::=|=>|[:=])"
     r"\s*[\"']([^\"'\s]{12,200})[\"']"
@@ -57,11 +58,11 @@ def check(facts: GuardFacts) -> GuardResult:
     for path, lines in new_lines(facts).items():
         if is_testing(path) or is_aside(path) or is_lock(path):
             continue
-        for line in lines:
+        for line, below in zip(lines, [*lines[1:], None], strict=True):
             if not _HINT.search(line.text):
                 continue
             kind, what = _look(line)
-            if kind:
+            if kind and not (kind == "private" and below and _ELIDED.match(below.text)):
                 key = f"secrets.{kind}:{path}"
                 text = f"line {line.number} of {path} looks like {what}; keep it out of the repository"
                 found.setdefault(key, Finding(key, text, path=path, line=line.number))

@@ -35,7 +35,7 @@ _COMPILED = re.compile(r"\A(?:(?:dist|lib|build|out|es|esm|cjs|js|compiled)/)?(.
 _LAYOUT = re.compile(
     r"\b(?:re-?)?format(?:s|ted|ting|ter)?\b|\bwhite-?space|\b(?:re-?)?indent|\b(?:blank|empty) lines?\b"
     r"|\bline (?:lengths?|endings?|breaks?)|\bnew-?lines?\b|\bcrlf\b|\btabs\b|\bauto-? ?fix"
-    r"|\b(?:black|prettier|gofmt|rustfmt|yapf|pep-?8|flake8|pycodestyle|ruff|lint\w*|cosmetics?|spacing)\b"
+    r"|\b(?:black|prettier|\w*fmt|gofumpt|yapf|pep-?8|flake8|pycodestyle|ruff|lint\w*|cosmetics?|spacing)\b"
     r"|\b(?:code|coding)[ -]?styles?\b|\blook and feel\b|\btrailing\b|\b(?:single|double|missed) quotes\b",
     re.IGNORECASE,
 )

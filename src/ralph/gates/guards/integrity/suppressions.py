@@ -1,8 +1,8 @@
 """Guard "suppressions": comments that silence a checker do not grow where a gate relies on that checker.
 
 Counted over the whole change and per kind: a suppression that moved is none that was added. Where the tool is
-that of a proof gate the growth accuses; where another gate may run the tool it is only "not yet"; where no
-gate runs it, it is a note in the summary.
+that of a proof gate the growth accuses; where another gate may run the tool you are asked; where no gate runs
+it, it is a note in the summary.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NAME = "suppressions"
 KINDS = guard_kinds(NAME, "do what the checker asks for instead of silencing it", {
     "silenced": ("accuses", "comments that silence the tool of a proof gate grew"),
     "baseline": ("accuses", "an ignore file or baseline of a checker grew"),
-    "grown": ("not yet", "comments that silence a checker of another gate grew"),
+    "grown": ("asks", "comments that silence a checker of another gate grew"),
 })  # fmt: skip
 _BARE = "bare "  # without a code: it silences everything on its line
 _Sides = tuple[dict[int, str], dict[int, str]]  # line -> text, at the base and in the result

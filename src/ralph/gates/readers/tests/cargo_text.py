@@ -2,12 +2,14 @@
 
 The lines of each test binary are held against its own summary; a binary whose lines do not add up is not
 believed. What a test prints comes after its line or in a block of its own, so lines that only look like a
-result are told apart by the sums.
+result are told apart by the sums. An example in a comment goes by the item that it documents: its line is
+another one after each edit above it.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from msgspec import Struct
 
@@ -20,6 +22,7 @@ from ralph.gates.readers._kit.test_log import TestLog
 
 _TARGET = re.compile(r"^\s+(?:Running (?:unittests )?(\S+) \([^)\n]*\)|Doc-tests (\S+))$")
 _TEST = re.compile(r"^test (\S[^\n]{0,300}?)(?: - should panic)? \.\.\. (ok|FAILED|ignored)(?:, [^\n]*)?$")
+_LINE = re.compile(r" \(line (\d{1,7})\)")
 _SUM = re.compile(r"^test result: (ok|FAILED)\. (\d{1,7}) passed; (\d{1,7}) failed; (\d{1,7}) ignored;")
 _BEGIN = re.compile(r"^running (\d{1,7}) tests?$")
 _BLOCK = re.compile(r"^---- (\S[^\n]{0,300}?) (?:stdout|stderr) ----$")
@@ -46,12 +49,11 @@ def read(obs: Observation, gate: Gate) -> Reading:
         return lost_report(obs, "cargo printed no test results")
     log, red = TestLog(obs, gate), ""
     for binary in binaries:
-        named = {f"{binary.target} > {name}": state for name, state in binary.tests.items()}
-        for name, state in named.items():
-            log.add(name, state, binary.said.get(name.partition(" > ")[2], ""))
+        for name, own in _without_lines(binary.tests).items():
+            log.add(f"{binary.target} > {own}", binary.tests[name], binary.said.get(name, ""))
         if (
             binary.sums is None
-            or count_states(named) != binary.sums
+            or count_states(binary.tests) != binary.sums
             or (binary.ended == "FAILED") != bool(binary.sums.failed)
         ):
             red = f"the results of {binary.target} do not add up"
@@ -59,6 +61,18 @@ def read(obs: Observation, gate: Gate) -> Reading:
         why = next((hit.group(0) for hit in _BUILD.finditer(text)), built.group(0))
         log.add_broken(built.group(1).split()[0], f"{built.group(0)}\n{why}")
     return log.settle(red=red)
+
+
+def _without_lines(tests: Collection[str]) -> dict[str, str]:
+    """Names as libtest has them -> their own ones; further examples of one item are counted down the file."""
+    lines = {name: int(hit[1]) for name in tests if (hit := _LINE.search(name))}
+    found: dict[str, str] = {}
+    times: dict[str, int] = {}
+    for name in sorted(tests, key=lambda name: lines.get(name, 0)):
+        own = _LINE.sub("", name) if name in lines else name
+        times[own] = times.get(own, 0) + 1
+        found[name] = own if times[own] == 1 else f"{own} ({times[own]})"
+    return found
 
 
 def _binaries(text: str) -> list[_Binary]:
