@@ -103,6 +103,13 @@ def test_what_the_user_is_asked_is_named_three_times_at_most():
     assert question(three) == f"{begin}{'; '.join(said[:3])}"
 
 
+def test_questions_that_no_record_holds_are_counted():
+    """A guard keeps its first findings; who answers them hears how many may follow."""
+    kept = replace(asking("t1", "inventory.weakened:test_a"), left_out=5)
+    loop = b.conclude(b.guarding(b.based()), kept)
+    assert question(loop).endswith("test_a differs (up to 5 more questions may follow these)")
+
+
 def test_a_wish_that_no_guard_saw_is_said_in_the_agents_words():
     """The agent may ask before any guard does."""
     assert [one.says for one in open_waivers(ended_asking())] == ["requested by the agent: the rule is new"]

@@ -96,4 +96,6 @@ def question(loop: Loop) -> str:
     waiting = open_waivers(loop)
     more = f" and {len(waiting) - MAX_NAMED} more" if len(waiting) > MAX_NAMED else ""
     named = "; ".join(one.says for one in waiting[:MAX_NAMED])
-    return f"your decision is needed, because this may be intended: {named}{more}"
+    later = sum(result.left_out for result in loop.proof.guards)
+    after = f" (up to {later} more questions may follow these)" if later else ""
+    return f"your decision is needed, because this may be intended: {named}{more}{after}"

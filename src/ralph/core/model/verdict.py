@@ -116,6 +116,7 @@ class GuardResult(Struct, frozen=True, omit_defaults=True):
     integrity: bool = True  # integrity guards accuse; hygiene guards only say not yet
     counted: dict[str, int] = {}  # what it measured: witness, sabotaged, noticed, repeats
     evidence: tuple[str, ...] = ()  # blobs of the gate calls it asked for
+    left_out: int = 0  # findings beyond those that a record holds
 
 
 class Checkpoint(Struct, frozen=True, omit_defaults=True):
