@@ -110,7 +110,7 @@ SHOWN = b.guard(name="witness", counted={"witness": 1})
 NOTICED = b.guard(name="sabotage", counted={"sabotaged": 2, "noticed": 2})
 DEAF = b.guard(name="sabotage", summary="0 of 2 noticed", counted={"sabotaged": 2, "noticed": 0})
 OWN = (
-    "the witness is the agent's own: 1 tests red on the base source and green now, "
+    "the witness is the agent's own: 1 test red on the base source and green now, "
     "2 of 2 sabotages were noticed"
 )
 WORKING = Claim("IN_PROGRESS", exit_signal=True)

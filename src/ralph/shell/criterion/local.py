@@ -63,8 +63,8 @@ def localise_candidate(made: Candidate, here: Here) -> Candidate:
     local, ready = _local(made.run, made.cwd, here)
     word = _first(local)
     hint = made.hint or _hint(made.run, made.cwd, here)
-    if only_ours(word, here.top):
-        hint = f"{hint or f'python -m pip install {word}'} (it was found only in Ralph's own environment)"
+    if hint and only_ours(word, here.top):
+        hint = f"{hint} (it was found only in Ralph's own environment)"
     return replace(made, resolved=ready, hint=hint)
 
 
@@ -95,8 +95,12 @@ def _hint(run: str, cwd: str, here: Here) -> str:
 
 
 def _single_command(made: Candidate) -> str:
-    """The one plain command inside a script; "" when there is more in it."""
+    """The one plain command inside a script, also under several interpreters; "" when there is more in it."""
     body = made.executes.rsplit(" -> ", 1)[-1]
+    whole = split(body)
+    if len(whole) > 1 and all(words[0] in _LAUNCHERS for words in whole):
+        inner = {shlex.join(_strip_launcher(words)) for words in whole}
+        body = shlex.join(whole[0]) if len(inner) == 1 else body
     return body if body and len(split(body)) == 1 and not needs_shell(body) else ""
 
 
