@@ -71,6 +71,25 @@ import pytest
 ? raise the coverage above 80% -> pytest -q --cov --cov-report=json:{report} [high]
 ? increase coverage -> pytest -q --cov --cov-report=json:{report} [medium]
 
+# python-only-tox
+@ tox.ini
+[testenv]
+deps = flake8
+setenv = STRICT=1
+commands =
+    python --version
+    python -m unittest discover shop {posargs}
+    flake8 shop
+@ .github/workflows/ci.yml
+jobs:
+  test:
+    runs-on: ubuntu-latest
+    steps:
+      - run: tox -e py
+@ shop/test/test_a.py
+from shop.test.harness import TestCase
+? make the tests pass -> python -m unittest discover shop [medium]
+
 # python-interpreters
 @ AGENTS.md
 All tests: `make test`, also under older interpreters.
