@@ -90,6 +90,17 @@ jobs:
 from shop.test.harness import TestCase
 ? make the tests pass -> python -m unittest discover shop [medium]
 
+# python-test-program
+@ README.md
+Run the tests: `python test.py`
+@ test.py
+import unittest
+if __name__ == "__main__":
+    unittest.main()
+@ setup.py
+from setuptools import setup
+? make the tests pass -> python -m unittest test [medium]
+
 # python-interpreters
 @ AGENTS.md
 All tests: `make test`, also under older interpreters.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 import shlex
 import sys
 from collections.abc import Mapping
@@ -26,6 +27,8 @@ from ralph.shell.sandbox.own_env import only_ours
 
 _LAUNCHERS = frozenset({"uv", "poetry", "pdm", "hatch", "pipenv", "rye", "npx", "bunx", "pnpx", "uvx"})
 _ENVIRONMENTS = tuple(f"{one}/bin/{name}" for one in PYTHON_FOLDERS for name in ("python", "python3"))
+_PROGRAM = re.compile(r"(python3?) (?:\./)?(\w+)\.py")
+_UNITTEST = re.compile(r"^\s+unittest\.main\(\)", re.MULTILINE)
 _PACKAGERS = frozenset({"npm", "yarn", "pnpm", "bun"})
 
 
@@ -74,7 +77,7 @@ def localise_candidate(made: Candidate, here: Here) -> Candidate:
     for text in (body if known else "", "" if absent else made.run, body):
         if not text:
             continue
-        local, ready = _local(text, made.cwd, here)
+        local, ready = _local(_by_runner(text, made.cwd, here), made.cwd, here)
         if ready:
             return replace(made, run=local, was=made.run if local != made.run else "", resolved=True)
     local, ready = _local(made.run, made.cwd, here)
@@ -85,6 +88,18 @@ def localise_candidate(made: Candidate, here: Here) -> Candidate:
     if hint and only_ours(word, here.top):
         hint = f"{hint} (it was found only in Ralph's own environment)"
     return replace(made, resolved=ready and not absent, hint=hint)
+
+
+def _by_runner(text: str, cwd: str, here: Here) -> str:
+    """`python test.py` as what it comes to where that is a unittest program: then its tests are known."""
+    hit = _PROGRAM.fullmatch(text)
+    if hit is None:
+        return text
+    try:
+        with open(os.path.join(here.top, cwd, f"{hit[2]}.py"), encoding="utf-8") as file:
+            return f"{hit[1]} -m unittest {hit[2]}" if _UNITTEST.search(file.read()) else text
+    except (OSError, UnicodeDecodeError):
+        return text
 
 
 def _absent_tool(made: Candidate, here: Here) -> str:
