@@ -59,9 +59,8 @@ class Here:
         if not top or top in sys.stdlib_module_names or not python.endswith(_ENVIRONMENTS):
             return False
         folder = os.path.normpath(os.path.join(self.top, cwd))
-        libs = glob.glob(
-            os.path.join(glob.escape(os.path.join(folder, python, "../..")), "lib/python*/site-packages")
-        )
+        beside = os.path.dirname(os.path.dirname(os.path.join(folder, python)))
+        libs = glob.glob(os.path.join(glob.escape(beside), "lib", "python*", "site-packages"))
         places = [os.path.join(root, top) for root in (*libs, folder, os.path.join(folder, "src"))]
         return not any(os.path.exists(place) or os.path.exists(f"{place}.py") for place in places)
 
