@@ -42,8 +42,6 @@ def test_editable_install_in_the_repository(shape):
     assert (loop.grade, loop.sealed.box.share) == ("A", (".venv",))
 
 
-<<<<<<< HEAD
-=======
 def test_a_script_of_the_check_uses_what_its_user_has(shape):
     """`make` may commit with git, and start an environment whose interpreter stands below the home."""
     folder = shape.top / "proj"
@@ -59,8 +57,6 @@ def test_a_script_of_the_check_uses_what_its_user_has(shape):
     assert (done.code, done.loop.outcome) == (0, "verified"), done.report()
 
 
-@pytest.mark.soak
->>>>>>> 0f6dcaa3 (Let checks use git and interpreters below the home; look through tox)
 def test_editable_install_without_a_box(shape):
     """Without a box the user's files cannot be kept out: whatever comes of it, it is never grade A."""
     editable_project(shape, shape.top / "proj")

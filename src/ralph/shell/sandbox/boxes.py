@@ -273,8 +273,7 @@ def gate_spec(
 
 def _hidden_paths(site: Site, needed: tuple[str, ...], own: Gate | None = None) -> tuple[str, ...]:
     """The files of every hidden check but `own`, as far as nothing that is needed stands among them."""
-    name = own.name if own and own.hidden else ""
-    hidden = [gate for gate in site.order.criterion.gates if gate.hidden and gate.name != name]
+    hidden = [one for one in site.order.criterion.gates if one.hidden and not (own and one.name == own.name)]
     if not hidden:
         return ()
     own_files = hidden_files.paths_to_show(own, site.order.repo, site.env) if own and own.hidden else ()
