@@ -4,9 +4,10 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
-from shapekit import PY_BASE, PY_DECOY, py_test
+from shapekit import PY_BASE, PY_DECOY, py_test, write_all
 
 pytestmark = pytest.mark.soak
 
@@ -39,6 +40,21 @@ def test_editable_install_in_the_repository(shape):
     editable_project(shape, shape.top / "proj")
     loop = shape.judged(shape.mends("src/valued/value.py"), ".venv/bin/python -m unittest discover tests")
     assert (loop.grade, loop.sealed.box.share) == ("A", (".venv",))
+
+
+def test_a_script_of_the_check_uses_what_its_user_has(shape):
+    """`make` may commit with git, and start an environment whose interpreter stands below the home."""
+    folder = shape.top / "proj"
+    recipe = "git init -q made && cd made && git commit -q --allow-empty -m one"
+    files = {"Makefile": f"test:\n\t{recipe}\n\t.venv/bin/python value.py\n", "value.py": PY_BASE}
+    shape.project(folder, {**files, ".gitignore": ".venv/\n"}, {})
+    real = Path(shape.env()["HOME"]) / ".pyenv" / "versions" / "9" / "bin" / "python"
+    write_all(real.parent, {"python": "#!/bin/sh\nexec grep -q 'return 1' \"$1\"\n"})
+    real.chmod(0o755)
+    (folder / ".venv" / "bin").mkdir(parents=True)
+    (folder / ".venv" / "bin" / "python").symlink_to(real)
+    done = shape.loop(shape.mends("value.py"), check="make test")
+    assert (done.code, done.loop.outcome) == (0, "verified"), done.report()
 
 
 def test_editable_install_without_a_box(shape):

@@ -93,7 +93,7 @@ def test_a_command_in_the_completion_decides(shape):
 def test_ralphs_own_tools_are_not_the_projects(shape):
     """With Ralph's own `bin` first on PATH its tools are not taken: no call is spent, the error says why."""
     own, path = os.path.dirname(sys.executable), shape.env()["PATH"]
-    tool = next(name for name in ("pytest", "ruff", "lint-imports") if shutil.which(name, path=path) is None)
+    tool = next(name for name in ("pytest", "ruff", "mypy") if shutil.which(name, path=path) is None)
     env = {"PATH": os.pathsep.join((own, path))}
     assert shutil.which(tool, path=env["PATH"])
     for check in (f"{tool} --help", f"true && {tool} --help"):

@@ -51,6 +51,8 @@ def test_total(): assert 1
 ? make the code better -> refused object
 ? improve performance -> refused performance
 ? write docs/usage.md about carts -> test -s docs/usage.md [low]
+? fix the typos in the README -> pytest -q & mypy src & ruff check . [medium]
+? investigate how carts are stored -> refused written
 ? run `pytest -x tests` until it passes -> pytest -x tests [high]
 
 # python-agents-md
@@ -68,6 +70,48 @@ import pytest
 ? make the tests pass -> pytest -q [high]
 ? raise the coverage above 80% -> pytest -q --cov --cov-report=json:{report} [high]
 ? increase coverage -> pytest -q --cov --cov-report=json:{report} [medium]
+
+# python-only-tox
+@ tox.ini
+[testenv]
+deps = flake8
+setenv = STRICT=1
+commands =
+    python --version
+    python -m unittest discover shop {posargs}
+    flake8 shop
+@ .github/workflows/ci.yml
+jobs:
+  test:
+    runs-on: ubuntu-latest
+    steps:
+      - run: tox -e py
+@ shop/test/test_a.py
+from shop.test.harness import TestCase
+? make the tests pass -> python -m unittest discover shop [medium]
+
+# python-test-program
+@ README.md
+Run the tests: `python test.py`
+@ test.py
+import unittest
+if __name__ == "__main__":
+    unittest.main()
+@ setup.py
+from setuptools import setup
+? make the tests pass -> python -m unittest test [medium]
+
+# python-interpreters
+@ AGENTS.md
+All tests: `make test`, also under older interpreters.
+@ Makefile
+test:
+	uv run --python 3.11 pytest tests/
+	uv run --python 3.12 pytest tests/
+	uv run --group dev pytest tests/
+@ tests/test_a.py
+import pytest
+? make the tests pass -> pytest tests/ [high]
 
 # python-poetry-gitlab
 @ pyproject.toml

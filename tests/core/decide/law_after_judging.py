@@ -111,7 +111,7 @@ UNSHOWN = b.guarding(GREEN_BASE, "t1", NO_TEST)
 CHOOSY = b.based(b.order(task_class="implement-feature", min_grade="A"), NO_TEST)
 NOTHING_RED = "no check that failed before passes now: this shows only that nothing got worse"
 OWN = (
-    "the witness is the agent's own: 1 tests red on the base source and green now, "
+    "the witness is the agent's own: 1 test red on the base source and green now, "
     "1 of 1 sabotages were noticed"
 )
 # Judged in full where the sandbox was weaker than the grade asks for.

@@ -110,7 +110,7 @@ SHOWN = b.guard(name="witness", counted={"witness": 1})
 NOTICED = b.guard(name="sabotage", counted={"sabotaged": 2, "noticed": 2})
 DEAF = b.guard(name="sabotage", summary="0 of 2 noticed", counted={"sabotaged": 2, "noticed": 0})
 OWN = (
-    "the witness is the agent's own: 1 tests red on the base source and green now, "
+    "the witness is the agent's own: 1 test red on the base source and green now, "
     "2 of 2 sabotages were noticed"
 )
 WORKING = Claim("IN_PROGRESS", exit_signal=True)
@@ -348,11 +348,13 @@ def test_a_proof_that_is_as_red_as_before_blocks_unless_told_otherwise() -> None
 
 
 @pytest.mark.parametrize(
-    ("asked_for", "grade", "outcome", "why"),
+    ("final", "asked_for", "grade", "outcome", "why"),
     [
-        ("B", "A", "verified", "every check passed on this tree"),
-        ("B", "B", "verified", "every check passed on this tree"),
+        (GREEN, "B", "A", "verified", "every check passed on this tree"),
+        (GREEN, "B", "B", "verified", "every check passed on this tree"),
+        ((b.red(),), "B", "B", "verified", "what was green before is green on this tree"),
         (
+            GREEN,
             "A",
             "C",
             "unproven",
@@ -360,10 +362,12 @@ def test_a_proof_that_is_as_red_as_before_blocks_unless_told_otherwise() -> None
         ),
     ],
 )
-def test_the_ending_of_a_published_result(asked_for: Any, grade: Any, outcome: str, why: str) -> None:
+def test_the_ending_of_a_published_result(
+    final: Any, asked_for: Any, grade: Any, outcome: str, why: str
+) -> None:
     """Green is not enough: the proof must be as strong as asked for."""
     criterion = Criterion(task_class="bug-fix", gates=(b.gate(),), min_grade=asked_for)
-    assert ending_of(criterion, grade) == (outcome, why)
+    assert ending_of(criterion, grade, {one.gate: one for one in final}) == (outcome, why)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from ralph.core.criterion import named_tools, task_words
 from ralph.core.criterion.named_tools import GREEN, Name, NamedInTask
+from ralph.core.criterion.proposal import why_missing
 from ralph.core.criterion.rank import CriterionPart, Where, checks_of_kind, lower, of_tool
 from ralph.core.model.gate import TaskClass
 from ralph.core.toolchains.classify_command import Kind
@@ -104,6 +105,7 @@ def by_class(aim: TaskClass, place: Where) -> tuple[CriterionPart | Lacking, tup
     if whole.checks and aim in GREEN and not named_tools.generic(place.named, aim):
         proofs, keeps = (), ()  # the tool's own name was what made it this class
     notes: list[str] = []
+    left_out: list[str] = []
     for kind in (*proofs, *keeps):
         if kind in proofs and kind in covered:
             continue
@@ -116,6 +118,10 @@ def by_class(aim: TaskClass, place: Where) -> tuple[CriterionPart | Lacking, tup
             return Lacking(why, kind=kind), ()
         if part is None or (kind in keeps and not _worth_keeping(kind, part)):
             continue
+        away = next((one for one in part.checks if not one.resolved), None)
+        if away and kind in keeps and kind != "test":  # without its tests nothing would be judged
+            left_out.append(f"{why_missing(away.run, away.hint)}; it is not asked to stay green")
+            continue
         whole = _both(whole, part)
     if not whole.checks:
         return Lacking("no command that checks anything was found in documents, manifests or CI"), ()
@@ -124,7 +130,7 @@ def by_class(aim: TaskClass, place: Where) -> tuple[CriterionPart | Lacking, tup
     elif aim == "regression":
         # A verb that says nothing of its aim: green checks cannot tell whether the wish was granted.
         whole = replace(whole, level=lower(whole.level, "medium"))
-    return whole, tuple(dict.fromkeys(notes))
+    return whole, tuple(dict.fromkeys((*notes, *left_out)))
 
 
 def _of_languages(

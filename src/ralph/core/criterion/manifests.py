@@ -193,6 +193,22 @@ def _ini_signs(text: str) -> dict[str, int]:
     return found
 
 
+def tox_commands(text: str) -> list[tuple[str, int]]:
+    """What tox starts in its usual environment, where that can be started without it; with the lines."""
+    parser = RawConfigParser(strict=False)
+    try:
+        parser.read_string(text)
+    except IniError:
+        return []
+    whole = parser.get("testenv", "commands", fallback="").replace("\\\n", " ")
+    runs = [
+        re.sub(r"\{posargs:?([^{}]*)\}", r"\1", line).strip().removeprefix("- ")
+        for line in whole.splitlines()
+    ]
+    plain = [run for run in runs if run and "{" not in run]
+    return [(run, line_of(text, "[testenv]", run) or line_of(text, "[testenv]")) for run in plain]
+
+
 def _find_requirements(text: str) -> dict[str, int]:
     """Tools named as requirements in a file that is not parsed further."""
     known = {

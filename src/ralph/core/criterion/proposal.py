@@ -143,5 +143,7 @@ def why_missing(run: str, hint: str) -> str:
     """Why a check cannot be started here, with the line that installs what it lacks."""
     if hint in _DEPENDENCIES or hint.endswith("--frozen-lockfile"):
         return f"its dependencies are not installed here; install them with: {hint}"
-    word = run.split(maxsplit=1)[0].rsplit("/", 1)[-1]
+    words = run.split()
+    word = words[0].rsplit("/", 1)[-1]
+    word = " ".join((word, *words[1:3])) if words[1:2] == ["-m"] else word
     return f'"{word}" cannot be started here' + (f"; install it with: {hint}" if hint else "")

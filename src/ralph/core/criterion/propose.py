@@ -249,6 +249,10 @@ def _propose_for_text(made: Proposal, place: Where) -> Proposal:
             else "the documentation still builds"
         )
         return replace(_finish(made, place, part_of_docs, words), grade_at_most="C")
+    kept, notes = by_class("regression", place)  # a README has no check of its own: the project's stay green
+    if isinstance(kept, CriterionPart) and not task_words.is_study(made.task):
+        done = _finish(made, place, kept, _WORDS["regression"])
+        return replace(done, grade_at_most="C", warnings=(*notes, *done.warnings))
     why = "what is written can only be checked when its file is named and does not exist yet"
     return refuse(made, why, "`test -s docs/guide.md` passes")
 
@@ -364,6 +368,9 @@ def coverage_check(tests: Candidate, predicate: Predicate, found: ProjectFacts) 
         return None
     signs = {sign for manifest in found.manifests for sign in manifest.signs}
     text = row.otherwise if row.needs and row.needs not in signs else row.run
+    beside = tests.run.split()[0].rpartition("/")[0]
+    if beside.endswith("bin"):  # the environment that has the runner, not the system's interpreter
+        text = text.replace("python3 ", f"{beside}/python3 ")
     old, new = row.replace
     run = tests.run.replace(old, new, 1) if old else tests.run
     if re.match(r"npm (?:run |test\b|t\b)", run) and " -- " not in run:

@@ -219,7 +219,7 @@ def result_published(loop: Loop, event: e.ResultPublished) -> Loop:
     if not isinstance(owed, a.PublishResult) or owed.tree != event.tree:
         loop.refuse(event, "no result was to be published")
     loop = loop.with_landing(branch=event.branch, result=event.commit)
-    outcome, why = exit_gate.ending_of(loop.sealed.criterion, owed.grade)
+    outcome, why = exit_gate.ending_of(loop.sealed.criterion, owed.grade, loop.proof.finals)
     return after_judging.finish(loop, a.Finish(outcome, why, grade=owed.grade))
 
 

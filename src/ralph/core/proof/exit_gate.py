@@ -149,12 +149,14 @@ def decide_exit(
     )
 
 
-def ending_of(criterion: Criterion, grade: Grade) -> tuple[Outcome, str]:
+def ending_of(criterion: Criterion, grade: Grade, final: dict[str, Verdict]) -> tuple[Outcome, str]:
     """The outcome of a published result, and why: green is not enough, the proof must be as asked for."""
+    green = all(verdict.status == "pass" for verdict in final.values())
+    said = "every check passed on this tree" if green else "what was green before is green on this tree"
     if at_least(grade, criterion.min_grade):
-        return "verified", "every check passed on this tree"
+        return "verified", said
     asked = f"grade {criterion.min_grade} is required"
-    return "unproven", f"every check passed on this tree, but the proof is only grade {grade}: {asked}"
+    return "unproven", f"{said}, but the proof is only grade {grade}: {asked}"
 
 
 def guard_words(finding: Finding) -> str:

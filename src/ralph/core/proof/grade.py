@@ -144,7 +144,8 @@ def _own(guards: tuple[GuardResult, ...]) -> str:
     if not counted.get("witness") or not counted.get("noticed"):
         return ""
     said = f"{counted['noticed']} of {counted.get('sabotaged', 0)} sabotages were noticed"
-    return f"{counted['witness']} tests red on the base source and green now, {said}"
+    tests = "1 test" if counted["witness"] == 1 else f"{counted['witness']} tests"
+    return f"{tests} red on the base source and green now, {said}"
 
 
 def _tester_doubt(guards: tuple[GuardResult, ...], tester: TesterWord | None) -> str | None:

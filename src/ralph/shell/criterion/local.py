@@ -7,13 +7,17 @@ be read test by test. Looks at the disk, executes nothing.
 
 from __future__ import annotations
 
+import glob
 import os
+import re
 import shlex
+import sys
 from collections.abc import Mapping
 
 from msgspec.structs import replace
 
 from ralph.core.criterion.proposal import Candidate
+from ralph.core.toolchains.load import toolchains
 from ralph.core.toolchains.split_command import skip_options, split
 from ralph.gates.command import needs_shell
 from ralph.gates.runners import recognise
@@ -22,6 +26,9 @@ from ralph.shell.sandbox import tools
 from ralph.shell.sandbox.own_env import only_ours
 
 _LAUNCHERS = frozenset({"uv", "poetry", "pdm", "hatch", "pipenv", "rye", "npx", "bunx", "pnpx", "uvx"})
+_ENVIRONMENTS = tuple(f"{one}/bin/{name}" for one in PYTHON_FOLDERS for name in ("python", "python3"))
+_PROGRAM = re.compile(r"(python3?) (?:\./)?(\w+)\.py")
+_UNITTEST = re.compile(r"^\s+unittest\.main\(\)", re.MULTILINE)
 _PACKAGERS = frozenset({"npm", "yarn", "pnpm", "bun"})
 
 
@@ -46,6 +53,17 @@ class Here:
                     return os.path.relpath(path, folder)
         return word if tools.find_executable(word, path=self.path, cwd=folder) else ""
 
+    def lacks_module(self, python: str, module: list[str], cwd: str) -> bool:
+        """Is it neither installed in this environment nor a module of the language or the project?"""
+        top = module[0].split(".")[0] if module else ""
+        if not top or top in sys.stdlib_module_names or not python.endswith(_ENVIRONMENTS):
+            return False
+        folder = os.path.normpath(os.path.join(self.top, cwd))
+        beside = os.path.dirname(os.path.dirname(os.path.join(folder, python)))
+        libs = glob.glob(os.path.join(glob.escape(beside), "lib", "python*", "site-packages"))
+        places = [os.path.join(root, top) for root in (*libs, folder, os.path.join(folder, "src"))]
+        return not any(os.path.exists(place) or os.path.exists(f"{place}.py") for place in places)
+
 
 def localise_candidate(made: Candidate, here: Here) -> Candidate:
     """The candidate in its local form, and whether that resolves."""
@@ -54,18 +72,39 @@ def localise_candidate(made: Candidate, here: Here) -> Candidate:
     body = _single_command(made)
     known = body and recognise(tuple(shlex.split(body)))
     # What Ralph can read test by test comes first; a body it cannot read only where its script cannot start.
-    for text in (body if known else "", made.run, body):
+    absent = _absent_tool(made, here)
+    for text in (body if known else "", "" if absent else made.run, body):
         if not text:
             continue
-        local, ready = _local(text, made.cwd, here)
+        local, ready = _local(_by_runner(text, made.cwd, here), made.cwd, here)
         if ready:
             return replace(made, run=local, was=made.run if local != made.run else "", resolved=True)
     local, ready = _local(made.run, made.cwd, here)
     word = _first(local)
     hint = made.hint or _hint(made.run, made.cwd, here)
-    if only_ours(word, here.top):
-        hint = f"{hint or f'python -m pip install {word}'} (it was found only in Ralph's own environment)"
-    return replace(made, resolved=ready, hint=hint)
+    if absent and not made.hint:
+        hint = f"{tools.install_line(absent) or absent} (its script starts {absent})"
+    if hint and only_ours(word, here.top):
+        hint = f"{hint} (it was found only in Ralph's own environment)"
+    return replace(made, resolved=ready and not absent, hint=hint)
+
+
+def _by_runner(text: str, cwd: str, here: Here) -> str:
+    """`python test.py` as what it comes to where that is a unittest program: then its tests are known."""
+    hit = _PROGRAM.fullmatch(text)
+    if hit is None:
+        return text
+    try:
+        with open(os.path.join(here.top, cwd, f"{hit[2]}.py"), encoding="utf-8") as file:
+            return f"{hit[1]} -m unittest {hit[2]}" if _UNITTEST.search(file.read()) else text
+    except (OSError, UnicodeDecodeError):
+        return text
+
+
+def _absent_tool(made: Candidate, here: Here) -> str:
+    """A known tool that its script starts and that is not here: `make test` starts, and ends at once."""
+    firsts = (words[0] for words in split(made.executes.rsplit(" -> ", 1)[-1]))
+    return next((one for one in firsts if one in toolchains().tools and not here.locate(one, made.cwd)), "")
 
 
 _LOCKS = (
@@ -89,14 +128,20 @@ def _hint(run: str, cwd: str, here: Here) -> str:
         if name.startswith(("vendor/", "./vendor/")):
             return "composer install"
         inner = _strip_launcher(words) if name in _LAUNCHERS and here.locate(name, cwd) else words
+        if words[1:2] == ["-m"] and here.lacks_module(here.locate(name, cwd), words[2:3], cwd):
+            return tools.install_line(words[2])
         if inner and not here.locate(inner[0], cwd):
             return tools.install_line(inner[0])
     return ""
 
 
 def _single_command(made: Candidate) -> str:
-    """The one plain command inside a script; "" when there is more in it."""
+    """The one plain command inside a script, also under several interpreters; "" when there is more in it."""
     body = made.executes.rsplit(" -> ", 1)[-1]
+    whole = split(body)
+    if len(whole) > 1 and all(words[0] in _LAUNCHERS for words in whole):
+        inner = {shlex.join(_strip_launcher(words)) for words in whole}
+        body = shlex.join(whole[0]) if len(inner) == 1 else body
     return body if body and len(split(body)) == 1 and not needs_shell(body) else ""
 
 
@@ -123,6 +168,8 @@ def _local(text: str, cwd: str, here: Here) -> tuple[str, bool]:
     found = here.locate(words[0], cwd)
     if not found and words[0] == "python":
         found = here.locate("python3", cwd)
+    if words[1:2] == ["-m"] and here.lacks_module(found, words[2:3], cwd):
+        return text, False
     return (shlex.join([found, *words[1:]]), True) if found and found != words[0] else (text, bool(found))
 
 
@@ -147,5 +194,6 @@ def _needs_modules(here: Here, cwd: str) -> bool:
 
 
 def _first(text: str) -> str:
-    words = text.split(maxsplit=1)
-    return words[0] if words else ""
+    """The program, or the module that an interpreter is to start."""
+    words = text.split()
+    return (words[2] if words[1:2] == ["-m"] and len(words) > 2 else words[0]) if words else ""

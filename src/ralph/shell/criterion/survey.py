@@ -27,8 +27,16 @@ from ralph.core.criterion.find_commands import (
     table_candidates,
     target_candidates,
 )
-from ralph.core.criterion.manifests import MAKEFILES, just_recipes, language_of, make_targets, read_manifest
+from ralph.core.criterion.manifests import (
+    MAKEFILES,
+    just_recipes,
+    language_of,
+    make_targets,
+    read_manifest,
+    tox_commands,
+)
 from ralph.core.criterion.proposal import Candidate, Manifest, ProjectFacts
+from ralph.core.criterion.rank import makes_environments
 from ralph.core.toolchains.classify_command import VEILED, why_dangerous
 from ralph.core.toolchains.load import toolchains
 from ralph.shell.criterion import ci
@@ -237,7 +245,19 @@ def _candidates(
     for one in manifests:
         found += script_candidates(one)
         found += table_candidates(one)
+    if not any(one.kind == "test" and not makes_environments(one.tool) for one in found):
+        found += _inside_tox(texts)  # a box has no network to make its environments
     return found + common_candidates(listed.paths), demands, skipped
+
+
+def _inside_tox(texts: Mapping[str, str]) -> list[Candidate]:
+    made = (
+        candidate("manifest", run, posixpath.dirname(path) or ".", f"{path}:{line}")
+        for path, text in texts.items()
+        if posixpath.basename(path) == "tox.ini"
+        for run, line in tox_commands(text)
+    )
+    return [one for one in made if one]
 
 
 def _is_task_file(path: str, runner: str) -> bool:

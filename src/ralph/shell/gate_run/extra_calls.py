@@ -1,8 +1,8 @@
 """Further calls of a gate: with canaries beside its tests, and on the base, for tests that fail now and then.
 
 A red test that the change did not touch is called again on the same tree. Where it is green then, its own
-file is called on the base until it fails there too, within a bound of time. Only what did is forgiven: what
-the base never shows may be the change's doing.
+file is called on the base, several times at once, until it fails there too, within a bound of time. Only what
+did is forgiven: what the base never shows may be the change's doing.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FLAKES_ASKED = re.compile(
     re.IGNORECASE,
 )
 MAX_TESTS = 5  # a suite that falls apart is no flake
-MAX_CALLS = 12
+MAX_WAVES, AT_ONCE = 3, 4  # at once as the last calls are: a test that minds the load is quiet by itself
 MAX_SECONDS = 60.0
 
 Hear = Callable[[list[GateCall], str, Attention], Iterator[Heard]]
@@ -142,16 +142,18 @@ class BaseFlakes:
         tree = self._site.order.base.tree
         failed: set[str] = set()
         passed: set[str] = set()
-        for _ in range(MAX_CALLS):
+        slots = [self._slot(gate, f"flaky{number}") for number in range(AT_ONCE)]
+        for _ in range(MAX_WAVES):
             if not left or self._site.clock.monotonic() > until:
                 break
-            call = GateCall(narrow, tree, "flaky", self._slot(gate, "flaky"))
-            answers = list(self._hear([call], tree, attend))
+            answers = list(
+                self._hear([GateCall(narrow, tree, "flaky", slot) for slot in slots], tree, attend)
+            )
             if not answers:
                 break  # asked to stop
-            tests = answers[0].reading.tests or {}
-            failed |= {name for name in left if tests.get(name) == "fail"}
-            passed |= {name for name in left if tests.get(name) == "pass"}
+            for tests in (one.reading.tests or {} for one in answers):
+                failed |= {name for name in left if tests.get(name) == "fail"}
+                passed |= {name for name in left if tests.get(name) == "pass"}
             shown |= failed & passed
             left -= failed & passed
         return frozenset(shown & set(names))

@@ -78,7 +78,8 @@ def _ours(gate: Gate, path: str, repo: str) -> Reading | None:
             and tools.find_executable(words[0], path=path, cwd=repo) is None
             and only_ours(words[0], repo)
         ):
-            hint = tools.install_line(words[0]) or f"python -m pip install {words[0]}"
-            said = f'command not found: "{words[0]}", {tools.OURS}; install it with: {hint}'
+            line = tools.install_line(words[0])
+            hint = f"; install it with: {line}" if line else ""
+            said = f'command not found: "{words[0]}", {tools.OURS}{hint}'
             return Reading("error", said, cause="missing")
     return None

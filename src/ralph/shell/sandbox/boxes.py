@@ -52,7 +52,7 @@ _NEW_NET = ("--user", "--map-root-user", "--net", "--", "/bin/sh", "-c", _LINK, 
 _HOME = {
     ".profile": "export EDITOR=vi\n",
     ".bashrc": "alias ll='ls -l'\n",
-    ".gitconfig": "[user]\n\tname = {user}\n\temail = {user}@example.com\n[init]\n\tdefaultBranch = main\n",
+    ".gitconfig": "[user]\n\tname = {user}\n\temail = {user}@example.com\n",
     ".ssh/known_hosts": "",
     ".cache/.keep": "",
     ".config/.keep": "",
@@ -229,6 +229,7 @@ def gate_spec(
     os.makedirs(place.tmp, mode=0o700, exist_ok=True)
     read = _gate_reads(site, gate, argv)
     link = link_command(site) if like_user and not gate.network else ()
+    home = make_home(_make_folder(folder, "home"), site.env)
     if place.at and not bubblewrap.mount_around(order.repo, site.home, read):
         raise Bug(f"the checkout would be hidden behind one of {', '.join(read)}")
     box = Box(
@@ -236,7 +237,7 @@ def gate_spec(
         workspace=place.checkout,
         mount_at=order.repo,
         home=site.home,
-        home_dir=make_home(_make_folder(folder, "home"), site.env) if like_user else None,
+        home_dir=home if site.boxed else None,
         tmp_dir=place.tmp,
         around=(place.top, place.at) if place.at else None,
         read=read,
@@ -251,8 +252,7 @@ def gate_spec(
     argv = after_others(argv) if like_user else argv
     made = bubblewrap.box_command(box, argv, bwrap=site.bwrap, unshare=site.unshare)
     made = msgspec.structs.replace(made, argv=(*link, *made.argv))
-    home = bubblewrap.box_home(box) if site.boxed else _make_folder(folder, "home")
-    words = gate_env(site.env, home, env)
+    words = gate_env(site.env, bubblewrap.box_home(box) if site.boxed else home, env)
     words["PATH"] = site.gate_path(gate)
     if place.at:
         words["TMPDIR"] = os.path.normpath(os.path.join(place.at, os.path.relpath(place.tmp, place.top)))
@@ -273,9 +273,7 @@ def gate_spec(
 
 def _hidden_paths(site: Site, needed: tuple[str, ...], own: Gate | None = None) -> tuple[str, ...]:
     """The files of every hidden check but `own`, as far as nothing that is needed stands among them."""
-    hidden = [gate for gate in site.order.criterion.gates if gate.hidden]
-    if own and own.hidden:
-        hidden = [gate for gate in hidden if gate.name != own.name]
+    hidden = [one for one in site.order.criterion.gates if one.hidden and not (own and one.name == own.name)]
     if not hidden:
         return ()
     own_files = hidden_files.paths_to_show(own, site.order.repo, site.env) if own and own.hidden else ()
@@ -284,8 +282,15 @@ def _hidden_paths(site: Site, needed: tuple[str, ...], own: Gate | None = None) 
     return hidden_files.paths_to_hide(hidden, site.order.repo, site.env, needed, visible)
 
 
+def _needs(site: Site, program: str) -> tuple[str, ...]:
+    return tools.prefixes(program, path=site.path, home=site.home, repo=site.order.repo, known=site.known)
+
+
 def _on_path(site: Site, path: str) -> tuple[str, ...]:
-    return tools.path_prefixes(path, home=site.home, repo=site.order.repo, known=site.known)
+    """What PATH needs, and what shared environments link to, whoever starts them (`make`, a shell)."""
+    found = tools.path_prefixes(path, home=site.home, repo=site.order.repo, known=site.known)
+    inside = (os.path.join(site.order.repo, one, "bin", "python") for one in site.order.box.share)
+    return (*found, *(one for program in inside if os.path.isfile(program) for one in _needs(site, program)))
 
 
 def _named_files(site: Site, gate: Gate, argv: tuple[str, ...]) -> tuple[str, ...]:
@@ -294,10 +299,7 @@ def _named_files(site: Site, gate: Gate, argv: tuple[str, ...]) -> tuple[str, ..
     found: list[str] = []
     for word in (argv[0], *(word for words in commands for word in words)):
         if os.path.isabs(word) and os.path.isfile(word):
-            needs = tools.prefixes(
-                word, path=site.path, home=site.home, repo=site.order.repo, known=site.known
-            )
-            found += needs if os.access(word, os.X_OK) else (os.path.normpath(word),)
+            found += _needs(site, word) if os.access(word, os.X_OK) else (os.path.normpath(word),)
     return tuple(dict.fromkeys(found))
 
 

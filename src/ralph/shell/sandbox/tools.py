@@ -125,7 +125,7 @@ def resolve(
         why = "it is not executable" if there else "it does not exist" if "/" in word else "it is not on PATH"
         fix = f"chmod +x {word}" if there else install_line(word)
         if only_ours(word, repo):
-            why, fix = OURS, fix or f"python -m pip install {word}"
+            why = OURS
         return MissingTool(word=word, why=why, hint=fix)
     real = os.path.realpath(found)
     return Tool(

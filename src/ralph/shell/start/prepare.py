@@ -16,6 +16,7 @@ import msgspec
 from ralph.core.model.order import BoxTerms, Order, PeopleTerms, StartPoint
 from ralph.errors import UserError
 from ralph.shell import config
+from ralph.shell.dependencies.shared import NODE_FOLDERS, PYTHON_FOLDERS
 from ralph.shell.git.project import (
     Project,
     committed_file,
@@ -158,7 +159,10 @@ def _uncommitted_note(request: StartRequest, settings: config.Settings, project:
     if request.with_changes:
         return ()
     own = settings.project.file.path if settings.project.file is not None else ""
-    paths = [path for path in uncommitted_paths(project) if path != own]
+    installed = {*PYTHON_FOLDERS, *NODE_FOLDERS}  # shared with the loop, ignored or not
+    paths = [
+        path for path in uncommitted_paths(project) if path != own and installed.isdisjoint(path.split("/"))
+    ]
     if not paths:
         return ()
     have, start = "has" if len(paths) == 1 else "have", request.base or "HEAD"

@@ -156,13 +156,14 @@ def witnesses(facts: GuardFacts) -> tuple[tuple[str, ...], str]:
     """Ids (or gates, where ids are not known) that show the change; else why none does."""
     added = added_words(facts)
     shown: list[str] = []
-    why = "they are green on the base source too"
+    why = unasked = "no check that proves the task or tells its tests ran them on the base source"
     for gate in facts.gates:
         over, final = (facts.tried.witness or {}).get(gate.name), facts.final.get(gate.name)
         if over is None or final is None or not is_repeated(gate, final):
             continue
         if final.status != "pass" and (final.status != "fail" or final.tests is None):
             continue  # beside old red, which an item of a plan may leave, its green tests still show it
+        why = "they are green on the base source too" if why == unasked else why
         if over.status == "pass":
             why = _skipped_words(over, final) or why
             continue
