@@ -134,8 +134,8 @@ class RealPerformer:
         if results is None:
             return None
         if isinstance(results, Heard):
-            gate, seen = results.call.gate.name, results.reading
-            return _no_verdict(loop, "guards", action.tree, gate, seen, results.evidence)
+            seen = replace(results.reading, summary=one_line(results.reading.summary, 400))
+            return _no_verdict(loop, "guards", action.tree, results.call.gate.name, seen, results.evidence)
         return e.GuardsEnded(
             iteration=loop.iteration, tree=action.tree, results=results, disagreement=_disagreement(loop)
         )
@@ -348,14 +348,13 @@ class RealPerformer:
 def _no_verdict(
     loop: Loop, stage: Stage | Literal["guards"], tree: str, gate: str, seen: Verdict | Reading, evidence: str
 ) -> e.NoVerdict:
-    why = one_line(seen.summary, 400)
     return e.NoVerdict(
         iteration=loop.iteration,
         stage=stage,
         tree=tree,
         gate=gate,
         cause=seen.cause,
-        why=why,
+        why=seen.summary,
         doubt=seen.doubt,
         evidence=evidence,
     )
