@@ -29,7 +29,7 @@ from ralph.app.words.format import (
 )
 from ralph.app.words.grade_words import coverage_words, grade_words
 from ralph.app.words.next_steps import LoopStanding, Next, next_steps, room_flag
-from ralph.core.decide.grants import open_waivers
+from ralph.core.decide.grants import accusations, open_waivers
 from ralph.core.decide.stints.approval import pending
 from ralph.core.model.gate import Gate
 from ralph.core.model.loop import Loop
@@ -299,6 +299,7 @@ def standing(loop: Loop, *, crashed: bool = False, number: int = 0) -> LoopStand
         items=line.newest if line is not None else 0,
         planned=line is not None and line.mode == "planned",
         waivers=tuple(safe(one.key, 300) for one in open_waivers(loop)),
+        accused=tuple(safe(one.key, 300) for one in accusations(loop)),
         approval=pending(loop),
         item=loop.sealed.item,
     )
