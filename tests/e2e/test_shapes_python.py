@@ -42,18 +42,23 @@ def test_editable_install_in_the_repository(shape):
     assert (loop.grade, loop.sealed.box.share) == ("A", (".venv",))
 
 
-def test_a_script_of_the_check_uses_what_its_user_has(shape):
-    """`make` may commit with git, and start an environment whose interpreter stands below the home."""
+@pytest.mark.parametrize(
+    ("check", "calls"), [("make test", "grep"), (".venv/bin/python value.py", "installed-script")]
+)
+def test_a_check_uses_what_its_user_has(shape, check, calls):
+    """It may commit with git, start an interpreter that stands below the home, and call what is installed."""
     folder = shape.top / "proj"
     recipe = "git init -q made && cd made && git commit -q --allow-empty -m one"
     files = {"Makefile": f"test:\n\t{recipe}\n\t.venv/bin/python value.py\n", "value.py": PY_BASE}
     shape.project(folder, {**files, ".gitignore": ".venv/\n"}, {})
     real = Path(shape.env()["HOME"]) / ".pyenv" / "versions" / "9" / "bin" / "python"
-    write_all(real.parent, {"python": "#!/bin/sh\nexec grep -q 'return 1' \"$1\"\n"})
+    write_all(real.parent, {"python": f"#!/bin/sh\nexec {calls} -q 'return 1' \"$1\"\n"})
     real.chmod(0o755)
-    (folder / ".venv" / "bin").mkdir(parents=True)
+    script = folder / ".venv" / "bin" / "installed-script"
+    write_all(script.parent, {script.name: '#!/bin/sh\nexec grep "$@"\n'})
+    script.chmod(0o755)
     (folder / ".venv" / "bin" / "python").symlink_to(real)
-    done = shape.loop(shape.mends("value.py"), check="make test")
+    done = shape.loop(shape.mends("value.py"), check=check)
     assert (done.code, done.loop.outcome) == (0, "verified"), done.report()
 
 

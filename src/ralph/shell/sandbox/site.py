@@ -64,9 +64,15 @@ class Site(msgspec.Struct, frozen=True, kw_only=True):
         return clean_path(self.env.get("PATH", os.defpath))
 
     def gate_path(self, gate: Gate) -> str:
-        """PATH of a gate: its own folders first, as the user would name them."""
-        own = [os.path.normpath(os.path.join(self.order.repo, part)) for part in gate.path]
-        return os.pathsep.join((*own, self.path))
+        """PATH of a gate: its own folders first, as the user would name them.
+
+        Then the shared environment that its program stands in: tests of a command line call what is there.
+        """
+        repo, program = self.order.repo, gate.argv[0]
+        own = [os.path.normpath(os.path.join(repo, part)) for part in gate.path]
+        beside = os.path.normpath(os.path.join(repo, gate.cwd, os.path.dirname(program)))
+        active = "/" in program and beside in [os.path.join(repo, one, "bin") for one in self.order.box.share]
+        return os.pathsep.join((*own, *([beside] if active else []), self.path))
 
     @property
     def boxed(self) -> bool:
