@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from itertools import islice, product
 
 from msgspec import Struct
@@ -20,14 +20,15 @@ from ralph.gates.guards._breaks.break_function import LINE
 from ralph.gates.guards._tests.alter_values import (
     NOTHING,
     WRITTEN,
-    Span,
     altered_constant,
     born_at,
     in_place,
     is_computed,
     other_differences,
+    other_examples,
 )
 from ralph.gates.guards._tests.py_syntax import last_name
+from ralph.gates.guards._tests.spans import Span, is_alone, place_of, replace_spans, segment
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Body = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
@@ -45,7 +46,6 @@ _METHODS = {"assertIn": "in", "assertAlmostEqual": "<", "assertCountEqual": "<"}
 _CALLED_WITH = re.compile(r"assert_(?:called|awaited)(?:_once)?_with|assert_any_(?:call|await)")
 _FOREIGN = "raise type('Foreign', (Exception,), {})()"
 _MAX_WAYS = 16  # of one statement
-_Place = tuple[int, int]  # line, byte
 _Way = tuple[Span, ...]  # put in together, so that one claim must fail
 
 
@@ -71,28 +71,15 @@ def alter_tests(text: str, tests: Collection[str]) -> tuple[str, frozenset[str]]
     }
     file = _AlteredFile(tree, [line.encode() for line in LINE.findall(text)], helpers, {})
     named = [node for node in nodes if isinstance(node, _Body) and getattr(node, "name", "") in tests]
-    found = {node: spans for node in named if (spans := _alter(node, file) or _examples(node, file.lines))}
-    changed = _replace_spans(
+    found = {
+        node: spans for node in named if (spans := _alter(node, file) or other_examples(node, file.lines))
+    }
+    changed = replace_spans(
         file.lines, [span for spans in (*found.values(), *file.copies.values()) for span in spans]
     )
     ast.parse(changed)
     left = {getattr(node, "name", "") for node in named if node not in found}  # in another class, perhaps
     return changed, frozenset(getattr(node, "name", "") for node in found) - left
-
-
-def _examples(body: _Body, lines: list[bytes]) -> list[Span]:
-    """What its examples show, with a letter more. Of an error the kind alone may be looked at."""
-    shown = body.body[0] if ast.get_docstring(body, clean=False) else None
-    begin, end = (shown.lineno, shown.end_lineno or 0) if shown is not None else (0, 0)
-    spans, asked = [], False
-    for number in range(begin, end):
-        line, after = lines[number - 1].strip(), lines[number].strip()
-        asked = line.startswith((b">>>", b"...")) or (asked and line != b"" and b"Traceback" not in line)
-        last = after.startswith((b">>>", b'"""', b"'''")) or not after
-        if asked and last and not line.startswith((b">>>", b"...")):
-            at = len(lines[number - 1].rstrip())
-            spans.append((number, at, number, at, "x"))
-    return spans
 
 
 def _only_claims(function: ast.FunctionDef) -> bool:
@@ -127,7 +114,7 @@ def _alter(body: _Body, file: _AlteredFile, *, helper: bool = False) -> list[Spa
         return list(told[0][0]) if told else []
     if not found or (tops and sum(map(len, found.values())) == 1):
         return first
-    if _may_end(body) or not all(_is_alone(one, file.lines) for one in found):
+    if _may_end(body) or not all(is_alone(one, file.lines) for one in found):
         return first
     leave = "raise SystemExit(0)" if isinstance(body, ast.Module) else "return"
     tried = [span for one, ways in found.items() for span in _try_claim(one, ways, file.lines, leave)]
@@ -189,12 +176,12 @@ def _ways(body: _Body, statement: ast.stmt, file: _AlteredFile) -> list[_Way]:
 
 def _as_claims(body: _Body, statement: ast.If, file: _AlteredFile) -> list[_Way]:
     """`if a > b: fail()` claims that it is not so."""
-    begin, end = _place(statement)
-    first, last = _place(statement.test)
+    begin, end = place_of(statement)
+    first, last = place_of(statement.test)
     found: list[_Way] = []
     for way in _ways_of(body, statement.test, file, denied=True)[:_MAX_WAYS]:
         inside = [span for span in way if first <= span[:2] < last]
-        claim = f"assert not ({_segment(file.lines, first, last, inside)})"
+        claim = f"assert not ({segment(file.lines, first, last, inside)})"
         found.append(((*begin, *end, claim), *(span for span in way if span not in inside)))
     return found
 
@@ -212,7 +199,7 @@ def _ways_of(
         each = islice(product(*parts), _MAX_WAYS) if any_of else ((way,) for part in parts for way in part)
         return [tuple(span for way in ways for span in way) for ways in each]
     if denied:
-        return _denied(body, claim, file, either=either)
+        return _alter_denied(body, claim, file, either=either)
     if isinstance(claim, ast.Compare):
         sides = [claim.left, *claim.comparators]
         links = [
@@ -237,7 +224,7 @@ def _ways_of(
     return []
 
 
-def _denied(body: _Body, claim: ast.expr, file: _AlteredFile, *, either: bool) -> list[_Way]:
+def _alter_denied(body: _Body, claim: ast.expr, file: _AlteredFile, *, either: bool) -> list[_Way]:
     """It must not hold: `a != b`, and `a > b`, which no number is that is not `a <= b` either."""
     if not isinstance(claim, ast.Compare) or len(claim.ops) != 1:
         return []
@@ -321,7 +308,7 @@ def _other_error(body: _Body, statement: ast.stmt, call: ast.expr) -> list[_Way]
         return []
     if ast.unparse(wanted) in _own_names(body):
         return []
-    (begin, end) = _place(statement)
+    (begin, end) = place_of(statement)
     text = f"{ast.unparse(call.func)}({ast.unparse(wanted)}, exec, {_FOREIGN!r})"
     return [((*begin, *end, text),)]
 
@@ -343,9 +330,9 @@ def _other_helper(call: ast.Call, file: _AlteredFile) -> list[_Way]:
 
 
 def _copy(helper: ast.FunctionDef, file: _AlteredFile) -> list[Span]:
-    begin, end = _place(helper)
+    begin, end = place_of(helper)
     spans = _alter(helper, file, helper=True)
-    written = _segment(file.lines, begin, end, spans) if spans else ""
+    written = segment(file.lines, begin, end, spans) if spans else ""
     head, _, rest = written.partition(f"def {helper.name}")
     if head or not rest:
         return []
@@ -353,37 +340,19 @@ def _copy(helper: ast.FunctionDef, file: _AlteredFile) -> list[Span]:
     return [(*end, *end, f"\n\n{lead}def altered_{helper.name}{rest}")]
 
 
-def _is_alone(statement: ast.stmt, lines: list[bytes]) -> bool:
-    after = lines[(statement.end_lineno or 0) - 1][statement.end_col_offset or 0 :].strip()
-    return not lines[statement.lineno - 1][: statement.col_offset].strip() and after[:1] in (b"", b"#")
-
-
 def _try_claim(statement: ast.stmt, ways: list[_Way], lines: list[bytes], leave: str) -> list[Span]:
     """In place of a claim: when it fails altered, as it must, the test goes on; when not it ends green."""
     lead = lines[statement.lineno - 1][: statement.col_offset].decode()
-    begin, end = _place(statement)
+    begin, end = place_of(statement)
     inside = [[span for span in way if begin <= span[:2] < end] for way in ways]
     tries = [
         f"try: {text}\n{lead}except Exception: _failed = True\n{lead}else: {leave}"
-        for text in (_segment(lines, begin, end, spans) for spans in inside)
+        for text in (segment(lines, begin, end, spans) for spans in inside)
     ]
     if isinstance(statement, ast.With):  # what comes after may go by the error that it names
-        tries.append(_segment(lines, begin, end, ()))
+        tries.append(segment(lines, begin, end, ()))
     outside = [span for way in ways for span in way if not begin <= span[:2] < end]
     return [(*begin, *end, f"\n{lead}".join(tries)), *outside]
-
-
-def _place(node: ast.stmt | ast.expr) -> tuple[_Place, _Place]:
-    return (node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0)
-
-
-def _segment(lines: list[bytes], begin: _Place, end: _Place, spans: Iterable[Span]) -> str:
-    """The text from one place to another, with spans in it replaced."""
-    part = lines[begin[0] - 1 : end[0]]
-    part[-1] = part[-1][: end[1]]
-    up = begin[0] - 1
-    moved = [(line - up, at, end_line - up, to, new) for line, at, end_line, to, new in spans]
-    return _replace_spans(part, moved).encode()[begin[1] :].decode()
 
 
 def _end_in_red(body: _Body, found: Collection[ast.stmt], lines: list[bytes]) -> Span:
@@ -399,7 +368,7 @@ def _end_in_red(body: _Body, found: Collection[ast.stmt], lines: list[bytes]) ->
 
 def _around(part: ast.expr, before: str, after: str) -> _Way:
     """Inside of the brackets of an expression."""
-    (line, at), (end_line, end) = _place(part)
+    (line, at), (end_line, end) = place_of(part)
     return (line, at + 1, line, at + 1, before), (end_line, end - 1, end_line, end - 1, after)
 
 
@@ -426,11 +395,3 @@ def _expected_side(kind: str, left: ast.expr, right: ast.expr) -> Iterator[ast.e
         yield written[0]
     elif not written and len(plain) == 1 and isinstance(plain[0], ast.Name):
         yield plain[0]
-
-
-def _replace_spans(lines: list[bytes], spans: Iterable[Span]) -> str:
-    lines = list(lines)
-    for line, begin, end_line, end, new in sorted(set(spans), reverse=True):
-        tail = lines[end_line - 1][end:]
-        lines[line - 1 : end_line] = [lines[line - 1][:begin] + new.encode() + tail]
-    return b"".join(lines).decode()

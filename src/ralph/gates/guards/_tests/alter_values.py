@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 
 from ralph.gates.guards._tests.py_syntax import Function, last_name
+from ralph.gates.guards._tests.spans import Span
 
 WRITTEN = (ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set)
 NOTHING = "object()"
 _UNKNOWN = (ast.Call, ast.JoinedStr, ast.Await, ast.Yield, ast.Lambda)  # no value that can be read off
-Span = tuple[int, int, int, int, str]  # line, byte, end line, end byte, new text
 
 
 def altered_column(function: Function, name: str) -> list[Span]:
@@ -170,3 +170,18 @@ def other_differences(*sides: ast.expr) -> list[tuple[Span, ...]]:
             numbers = [one for one in part.args[:1] if isinstance(one, ast.Constant)]
             found += [(in_place(one, f"({one.value!r} * 3 + 12345)"),) for one in numbers]
     return found
+
+
+def other_examples(body: Function | ast.Module, lines: list[bytes]) -> list[Span]:
+    """What its examples show, with a letter more. Of an error the kind alone may be looked at."""
+    shown = body.body[0] if ast.get_docstring(body, clean=False) else None
+    begin, end = (shown.lineno, shown.end_lineno or 0) if shown is not None else (0, 0)
+    spans, asked = [], False
+    for number in range(begin, end):
+        line, after = lines[number - 1].strip(), lines[number].strip()
+        asked = line.startswith((b">>>", b"...")) or (asked and line != b"" and b"Traceback" not in line)
+        last = after.startswith((b">>>", b'"""', b"'''")) or not after
+        if asked and last and not line.startswith((b">>>", b"...")):
+            at = len(lines[number - 1].rstrip())
+            spans.append((number, at, number, at, "x"))
+    return spans

@@ -29,7 +29,6 @@ from ralph.gates.guards._tests.alter_go import alter_go
 from ralph.gates.guards._tests.alter_line import alter_line, calls_for_certain
 from ralph.gates.guards._tests.alter_shell import alter_shell
 from ralph.gates.judging_paths import is_test
-from ralph.gates.runners import base_name
 
 NAME = "altered"
 CALLED = True
@@ -76,7 +75,7 @@ def altered_request(facts: GuardFacts) -> dict[str, AlterRequest]:
 def _inline(gate: Gate) -> AlterRequest | None:
     """`python -c TEXT`, and what a shell is told to do."""
     for at, word in enumerate(gate.argv[1:-1], 1):
-        runs = base_name(gate.argv[at - 1])
+        runs = posixpath.basename(gate.argv[at - 1])
         if word == "-c" and runs.startswith(("python", "sh", "bash", "dash")):
             text = gate.argv[at + 1]
             try:
