@@ -163,7 +163,7 @@ def _body(summary: SummaryRow) -> dict[str, Any] | None:
 
 def standing(row: ListRow) -> LoopStanding:
     body = row.body
-    plan = body.get("plan") or {}
+    plan, asked = body.get("plan") or {}, body.get("asked", ())
     return LoopStanding(
         name=row.name,
         word=row.word,
@@ -176,8 +176,8 @@ def standing(row: ListRow) -> LoopStanding:
         human=next(iter(plan.get("human", ())), ""),
         items=plan.get("newest", 0),
         planned=plan.get("mode") == "planned",
-        waivers=tuple(safe(one["key"], 300) for one in body.get("asked", ())),
-        accused=tuple(safe(one["key"], 300) for one in body.get("accused", ())),
+        waivers=tuple(safe(one["key"], 300) for one in asked if not one.get("accuses")),
+        accused=tuple(safe(one["key"], 300) for one in asked if one.get("accuses")),
         approval=body.get("approval"),
     )
 

@@ -26,6 +26,7 @@ class OpenWaiver(Struct, frozen=True):
 
     key: str
     says: str
+    accuses: bool = False  # only who meant it would grant it
 
 
 def take_beforehand(order: Order, claim: Claim | None) -> tuple[Order, Claim | None]:
@@ -96,9 +97,9 @@ def accusations(loop: Loop) -> tuple[OpenWaiver, ...]:
     if loop.proof.guards_tree != loop.work.tree:
         return ()
     found = [finding for result in loop.proof.guards if result.integrity for finding in result.findings]
-    if all(finding.asks for finding in found):
+    if all(one.asks for one in found):
         return ()
-    return tuple(OpenWaiver(waiver_name(finding.key), finding.message) for finding in found)
+    return tuple(OpenWaiver(waiver_name(one.key), one.message, accuses=True) for one in found)
 
 
 def question(loop: Loop) -> str:

@@ -105,7 +105,6 @@ class Summary(Struct, frozen=True, kw_only=True):
     team: TeamLine | None = None
     not_yet: tuple[str, ...]
     asked: tuple[OpenWaiver, ...] = ()  # what a user's word would settle
-    accused: tuple[OpenWaiver, ...] = ()  # what only a user who meant it would allow
     unproven: tuple[str, ...]
     best: int | None
     breaker: Health
@@ -200,8 +199,7 @@ def summarise(loop: Loop, started: float = 0.0) -> Summary:
         team=team_line(loop),
         plan=plan_line(loop),
         not_yet=loop.proof.not_yet,
-        asked=open_waivers(loop) if loop.outcome == "blocked" else (),
-        accused=accusations(loop) if loop.outcome == "blocked" else (),
+        asked=(*open_waivers(loop), *accusations(loop)) if loop.outcome == "blocked" else (),
         unproven=loop.proof.unproven,
         best=best_iteration(loop),
         breaker=health(loop),

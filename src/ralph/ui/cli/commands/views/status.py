@@ -154,7 +154,8 @@ def details(row: ListRow, now: float) -> list[str]:
     lines += _judge_lines(body)
     lines += _team_lines(body)
     lines += _plan_lines(body)
-    lines += [f"  asked      {safe(one['key'] + ': ' + one['says'], 300)}" for one in body.get("asked", ())]
+    asked = [one for one in body.get("asked", ()) if not one.get("accuses")]
+    lines += [f"  asked      {safe(one['key'] + ': ' + one['says'], 300)}" for one in asked]
     lines += [f"  not yet    {safe(sentence, 300)}" for sentence in body.get("not_yet", ())]
     lines += [f"  unproven   {safe(sentence, 300)}" for sentence in body.get("unproven", ())]
     return lines + table(steps(row, _name_here(row)), "  ")
