@@ -2,6 +2,10 @@
 
 SUBJECTS: dict[str, str] = {
     "implement-feature": """
+Add test for request params behaviour
+Add a regression test for #12
+tests: add a test for redirects
+Add failing test case for empty rows
 feat: retry failed uploads
 feat(parser): accept tabs as separators
 feat(cli)!: print JSON by default
@@ -240,14 +244,10 @@ Move the installation notes to the README
 """,
     "coverage": """
 Add test cases for digits
-Add failing test case for empty rows
 test: add cases for empty input
 test(parser): cover nested quotes
-tests: add a test for redirects
 Add tests for the parser
-Add a regression test for #12
 Add missing tests for the cache
-Add test for request params behaviour
 Added unit tests for slugify
 Cover the error path of the client
 Test the retry logic

@@ -112,6 +112,7 @@ TABLE: dict[str, list[str]] = {
         "???",
     ],
     "implement-feature": [
+        "add a test for empty rows",
         "Make pay charge twice the sum",
         "make invoices round up",
         "Round totals to two digits",

@@ -356,8 +356,7 @@ def host_name() -> str:
 
 def after_others(argv: tuple[str, ...]) -> tuple[str, ...]:
     """The command as one of many processes of its machine."""
-    number = str(FIRST_PIDS + secrets.randbelow(500))
-    return ("/bin/sh", "-c", _AFTER_OTHERS, "sh", number, *argv)
+    return ("/bin/sh", "-c", _AFTER_OTHERS, "sh", str(FIRST_PIDS + secrets.randbelow(500)), *argv)
 
 
 def report_folder() -> str:
@@ -387,9 +386,8 @@ def write_clone(store: Store, checkout: str, index: str, tree: str, files: int) 
     """A `.git` beside the files: one commit that holds this tree, on a branch, with a clean index."""
     who = "Sam Miller <sam@example.com> 1700000000 +0000"
     text = f"tree {tree}\nauthor {who}\ncommitter {who}\n\nWork on it\n".encode()
-    commit = (
-        private_call(store, ["hash-object", "-t", "commit", "-w", "--stdin"], stdin=text).out.decode().strip()
-    )
+    made = private_call(store, ["hash-object", "-t", "commit", "-w", "--stdin"], stdin=text).out
+    commit = made.decode().strip()
     git = os.path.join(checkout, ".git")
     settings = [("core.bare", "false"), ("core.logAllRefUpdates", "true")]
     write_git_dir(store.project, git, settings, ref="refs/heads/main", commit=commit)
