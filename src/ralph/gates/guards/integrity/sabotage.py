@@ -118,8 +118,8 @@ def break_request(facts: GuardFacts, mode: Break, marks: str) -> dict[str, bytes
     `reach`: nothing fails, and all functions that were read at the base or changed tell whether they are
     called; `reach-base`: the same at the base.
     `commented`: nothing fails, and comments are added. `apart` (Python): nothing fails, and code of the
-    change sees nobody who calls it, and its subclasses of `int` and such do as these; `copied`: frames like
-    those of its callers.
+    change sees nobody who calls it and no runner, and its subclasses of `int` and such do as these; `copied`:
+    the runner, and frames like those of its callers.
     """
     files: dict[str, bytes] = {}
     if mode in ("reach", "reach-base"):
