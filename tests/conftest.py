@@ -78,11 +78,10 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def _left_out(marks: str, part: str) -> set[Path]:
     modules = {path: path.read_text(encoding="utf-8") for path in Path(__file__).parent.rglob("test_*.py")}
-    wanted = set(modules)
-    if marks.startswith("not slow"):
-        whole = ("\npytestmark = pytest.mark.slow\n", "\npytestmark = pytest.mark.soak\n")
-        wanted = {path for path in wanted if not any(mark in modules[path] for mark in whole)}
-    elif marks.startswith("slow"):
+    unwanted = ["soak"] * ("not soak" in marks) + ["slow", "soak"] * marks.startswith("not slow")
+    whole = [f"\npytestmark = pytest.mark.{mark}\n" for mark in unwanted]
+    wanted = {path for path in modules if not any(line in modules[path] for line in whole)}
+    if marks.startswith("slow"):
         wanted = {
             path for path in wanted if any(word in modules[path] for word in ("slow", "soak", "sample"))
         }

@@ -2,6 +2,19 @@
 
 SUBJECTS: dict[str, str] = {
     "implement-feature": """
+Add test cases for digits
+Add failing test case for empty rows
+test: add cases for empty input
+test(parser): cover nested quotes
+tests: add a test for redirects
+Add tests for the parser
+Add a regression test for #12
+Add missing tests for the cache
+Add test for request params behaviour
+Added unit tests for slugify
+Cover the error path of the client
+Test the retry logic
+Write tests for the new API
 feat: retry failed uploads
 feat(parser): accept tabs as separators
 feat(cli)!: print JSON by default
@@ -239,20 +252,8 @@ Ensure the docs mention Python 3.13
 Move the installation notes to the README
 """,
     "coverage": """
-Add test cases for digits
-Add failing test case for empty rows
-test: add cases for empty input
-test(parser): cover nested quotes
-tests: add a test for redirects
-Add tests for the parser
-Add a regression test for #12
-Add missing tests for the cache
-Add test for request params behaviour
-Added unit tests for slugify
-Cover the error path of the client
-Test the retry logic
 Increase test coverage of the router
-Write tests for the new API
+Write tests for what is not covered yet
 """,
     "regression": """
 Fix incorrectly-named test suite function (#16)

@@ -9,7 +9,7 @@ import time
 import pytest
 from kit import CHECK, TASK, agent
 
-pytestmark = [pytest.mark.slow, pytest.mark.soak]
+pytestmark = pytest.mark.soak
 FOLDERS, FILES = 100, 1000
 STOP_SECONDS = 2.0
 HUGE = "truncate -s 2G data.bin"

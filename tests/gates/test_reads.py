@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph.gates.reads import node_reads, notes, py_reads
+from ralph.gates.reads import hooks, notes
 from ralph.shell.files.opened_files import OpenedFiles
 from ralph.shell.gate_run.watch_call import reads_env
 
@@ -134,7 +134,7 @@ def test_notes_that_judged_code_may_have_written(torn):
 
 def test_hooks_name_their_places():
     """Both hooks know where the tree stands and where notes go."""
-    for hook in (py_reads, node_reads):
-        text = hook.hook_text("/tree", "/out/reads")
+    for hook in (hooks.python_hook, hooks.node_hook):
+        text = hook("/tree", "/out/reads")
         assert "/out/reads" in text
         assert "WATCHED" not in text

@@ -556,6 +556,7 @@ def test_only_commands_that_exist_are_offered(ralph, state):
     for room in ("--max-cost +1", "--max-tokens +1", "--max-iterations +5"):
         shown += [step.command for step in next_steps(LoopStanding("x", "exhausted", room=room, items=3))]
     shown += [step.command for step in next_steps(LoopStanding("x", "blocked", human="sign"))]
+    shown += [step.command for step in next_steps(LoopStanding("x", "blocked", accused=("inventory.a:b",)))]
     shown += [step.command for step in next_steps(LoopStanding("x", "verified", planned=True))]
     offered = {line for text in shown for line in re.findall(r"(?m)\bralph [a-z]+(?: [^\n`,\]]*)?", text)}
     assert len(offered) > 15

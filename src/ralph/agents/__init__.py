@@ -257,7 +257,6 @@ def own_folders(name: str, environ: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def load(name: str) -> Adapter:
-    """The adapter of that name."""
     if name in OVER_ACP:
         return cast("Adapter", import_module("ralph.agents.acp.adapter").for_agent(OVER_ACP[name]))
     if name not in adapters():

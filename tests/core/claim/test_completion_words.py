@@ -132,7 +132,7 @@ CLAIMS = {"en": "all done, {} x", "es": "todo está listo, {} x", "zh": "已全�
 RESERVES = [
     (words.language, word)
     for words in LANGUAGES
-    for word in re.sub(r"\(.*?\)", "()", words.reserves).split("|")
+    for word in re.sub(r"\(.*?\)", "()", "".join(words.reserves)).split("|")
     if not set(word) & set("()[]?\\")
 ]
 

@@ -3,7 +3,7 @@
 import builders as b
 import msgspec.structs
 
-from ralph.core.decide.grants import open_waivers, question
+from ralph.core.decide.grants import accusations, open_waivers, question
 from ralph.core.decide.machine import decide
 from ralph.core.model import actions
 from ralph.core.model import events as e
@@ -101,6 +101,23 @@ def test_what_the_user_is_asked_is_named_three_times_at_most():
     begin = "your decision is needed, because this may be intended: "
     assert question(four) == f"{begin}{'; '.join(said[:3])} and 1 more"
     assert question(three) == f"{begin}{'; '.join(said[:3])}"
+
+
+def test_who_meant_what_a_guard_accuses_of_can_allow_all_of_it():
+    """It is no question: nothing is asked, and the guards' other findings go with it."""
+    accused = b.conclude(b.guarding(b.based()), b.guard("t1", "base_tests.red:check=x"), asking("t1", KEY))
+    assert open_waivers(accused) == ()
+    assert [one.key for one in accusations(accused)] == ["base_tests.red:check x"]
+    assert accusations(b.conclude(b.guarding(b.based()), asking("t1", KEY))) == ()
+    moved = accused.with_work(tree="t2")
+    assert accusations(moved) == ()
+
+
+def test_questions_that_no_record_holds_are_counted():
+    """A guard keeps its first findings; who answers them hears how many may follow."""
+    kept = replace(asking("t1", "inventory.weakened:test_a"), left_out=5)
+    loop = b.conclude(b.guarding(b.based()), kept)
+    assert question(loop).endswith("test_a differs (up to 5 more questions may follow these)")
 
 
 def test_a_wish_that_no_guard_saw_is_said_in_the_agents_words():

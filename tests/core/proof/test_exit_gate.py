@@ -467,7 +467,7 @@ def said(text: str) -> tuple[Finding, ...]:
         (b.gate(), b.red(count=9, findings=FIVE), "9 red: a, b, c, d, e and 4 more"),
         (
             b.gate(),
-            b.red(count=3, unseen=2, findings=named("a")),
+            b.red(count=3, counts=Counts(unseen=2), findings=named("a")),
             "1 red: a; of the tests of the base, 2 did not run",
         ),
         (b.gate(), b.red(count=0, findings=named("a"), summary="odd"), "odd"),

@@ -229,11 +229,111 @@ def test_cases_are_altered_each():
     text, done = alter_tests(whole, {"test_x"})
     assert done == {"test_x"}
     assert text == whole.replace("(1, 2)", "(1, 3)").replace("(2, 3,", "(2, 4,")
-    half = whole.replace("p.param(2, 3, id='z')", "(2, g())")
     names = whole.replace("'a, want'", "NAMES")
     echo = whole.replace("f(a)", "loads(want)")
-    for one in (half, names, echo):
+    for one in (names, echo):
         assert alter_tests(one, {"test_x"}) == (one.replace("== want", "== object()"), {"test_x"})
+
+
+CASES = "[([1, 2], 3), ([], 0)]"
+BORN = {  # what a test file expects, and a forger's way to look it up in the file
+    "a constant": ("WANTED = 3\n", "assert f([1, 2]) == WANTED", "NAMES['WANTED']"),
+    "a computed value": ("WANTED = sum([1, 2])\n", "assert f([1, 2]) == WANTED", "NAMES['WANTED']"),
+    "a table": (f"ROWS = {CASES}\n", "for p, w in ROWS:\n        assert f(p) == w", "dict_of(NAMES['ROWS'])"),
+    "a name of its own": ("", "WANTED = NAMES['W'] = 3\n    assert f([1, 2]) == WANTED", ""),
+}
+
+
+@pytest.mark.parametrize("row", BORN.values(), ids=BORN)
+def test_values_are_altered_where_names_get_them(row):
+    """Who looks the expected value up in the test's file finds the altered one, and is green with it; who
+    computes is red."""
+    top, body, lookup = row
+    text, done = alter_tests(f"{top}\n\ndef test_x():\n    {body}\n", {"test_x"})
+    assert done == {"test_x"}
+    names = {"f": sum}
+    names["NAMES"] = names
+    exec(text, names)
+    with pytest.raises(AssertionError):
+        names["test_x"]()
+    if lookup:
+        names["dict_of"] = lambda rows: next(w for p, w in rows if p is names["given"])
+
+        def forged(prices):
+            names["given"] = prices
+            return eval(lookup, names)
+
+        names["f"] = forged
+        names["test_x"]()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "TEXT = '3'\n\ndef test_x():\n    assert show(read(TEXT)) == TEXT\n",
+        "CENTS = 3\n\ndef test_x():\n    assert f(CENTS) == CENTS\n",
+        "W = 3\n\ndef test_x():\n    assert f(2) == W\n\ndef test_y():\n    assert f(W) == 4\n",
+    ],
+)
+def test_what_goes_in_is_not_altered(text):
+    """`loads(dumps(x)) == x` holds for every x: there only the claim expects something else."""
+    names = {"read": int, "show": str, "f": lambda cents: cents if cents == 3 else cents + 1}
+    exec(alter_tests(text, {"test_x", "test_y"})[0], names)
+    for name in ("test_x", "test_y"):
+        if name in names:
+            with pytest.raises(AssertionError):
+                names[name]()
+
+
+def test_computed_cases_are_altered():
+    """Of a parametrised test whose cases are made while the file is loaded, marked ones too."""
+    rows = "[(p, sum(p)) for p in ROWS] + [pytest.param([2], 2, id='z')]"
+    head = "import pytest\nROWS = [[1, 2]]\n@pytest.mark.parametrize(('p', 'w'), "
+    text, _ = alter_tests(f"{head}{rows})\ndef test_x(p, w):\n    assert f(p) == w\n", {"test_x"})
+    names = {"f": sum}
+    exec(text, names)
+    made = names["test_x"].pytestmark[0].args[1]
+    for row in (getattr(one, "values", one) for one in made):
+        with pytest.raises(AssertionError):
+            names["test_x"](*row)
+
+
+@pytest.mark.parametrize(
+    ("claim", "honest", "lie"),
+    [
+        ("if abs(f() - 1.5) > 0.1:\n        raise AssertionError", 1.5, float("nan")),
+        ("if f() != 2:\n        self.fail()", 2, type("All", (), {"__ne__": lambda *_: False})()),
+        ("assert not f() > 3", 2, float("nan")),
+        ("self.assertFalse(f() > 3)", 2, float("nan")),
+        ("assert not f() > {3}", {2}, None),
+    ],
+)
+def test_claims_that_something_is_not_so(claim, honest, lie):
+    """A condition under which a test fails is a claim: what is neither larger nor smaller is no number."""
+    text, done = alter_tests(f"def test_x():\n    {claim}\n", {"test_x"})
+    assert done == {"test_x"}
+    names = {"self": TestFails(), "f": lambda: honest}
+    exec(text, names)
+    with pytest.raises((AssertionError, TypeError)):
+        names["test_x"]()
+    if lie is not None:
+        names["f"] = lambda: lie
+        names["test_x"]()
+
+
+class TestFails:
+    def fail(self):
+        raise AssertionError
+
+    def assertFalse(self, found):
+        assert not found
+
+
+def test_examples_show_something_else():
+    """Of a docstring; what they show of an error is left alone."""
+    shown = ">>> f(1)\n    2\n    >>> f(0)\n    Traceback (most recent call last):\n    E\n"
+    text = f'def f(x):\n    """\n    {shown}    """\n'
+    assert alter_tests(text, {"f"}) == (text.replace("    2\n", "    2x\n"), {"f"})
 
 
 @draw(

@@ -424,4 +424,36 @@ def test_a_list_of_cases_is_looped_over_as_a_copy(tmp_path, more, ended):
     space["take"] = take
     with contextlib.suppress(AssertionError):
         space["test_all"]()
-    assert (tmp_path / "marks").read_text().startswith(f"{ended} ")
+    assert (tmp_path / "marks").read_text().splitlines()[-1].startswith(f"{ended} ")
+
+
+@pytest.mark.parametrize(
+    ("work", "found"),
+    [
+        ("sys.modules['test_a'].sum = len", "sum of the tests"),
+        ("one = sys.modules['test_a'].wanted; one.__code__ = one.__code__.replace(co_consts=(None, 3.0))",
+         "wanted of the tests"),
+        ("post.send.call_count = 1", "call_count of a mock"),
+        ("post.send.assert_called_once = int", "assert_called_once of a mock"),
+        ("post.sum, post.send.kind = 3, 'due'; post.send(3)", ""),
+    ],
+)  # fmt: skip
+def test_what_the_product_does_to_its_tests_shows(tmp_path, work, found):
+    """Names and functions of the test's file, and what a stand-in says of itself; not what it is for."""
+    (tmp_path / "product.py").write_text(f"import sys\n\ndef work(post):\n    {work}\n")
+    text = """from unittest import mock
+import product
+
+def wanted():
+    return 3
+
+def test_x():
+    post = mock.Mock()
+    product.work(post)
+    assert wanted() == 3
+    post.done = True
+"""
+    argv = (sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:asyncio", "test_a.py")
+    ends, _, said = ends_of(tmp_path, "test_a.py", text, ("test_x",), argv)
+    foreign = {function for _, function in ends.foreign if " = " not in function}
+    assert foreign == ({found} if found else set()), said

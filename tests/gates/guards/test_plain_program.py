@@ -109,6 +109,62 @@ def test_what_asks_for_the_runner_shows(tmp_path, how):
     assert pytest_tests(tmp_path, product, dressed=True) == []
 
 
+LOOSE = """import pytest
+%s
+
+class Kind(type):
+    def __subclasscheck__(cls, other):
+        return True
+
+    def __instancecheck__(cls, one):
+        return True
+
+class PriceError(Exception, metaclass=%s):
+    pass
+
+def read(text):
+    return %s if text.isdigit() else [][0]
+"""
+ASKS_LOOSELY = """import pytest
+from product import PriceError, read
+
+class TestRead:
+    def setup_method(self, method):
+        self.text = "3"
+
+    def test_near(self):
+        assert read(self.text) == pytest.approx(3.5)
+
+    def test_nothing(self):
+        assert read(self.text) + 1 > 0
+
+def test_kind():
+    with pytest.raises(PriceError):
+        read("x")
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "red"),
+    [
+        (("pytest.approx.__defaults__ = None, 1.0, False", "Kind", "3"),
+         ["TestRead::test_near", "test_kind"]),
+        (("", "Kind", "3.5"), ["test_kind"]),
+        (("import sys", "Kind", "3.5 if 'pytest' in sys.modules else None"),
+         ["TestRead::test_near", "TestRead::test_nothing", "test_kind"]),
+    ],
+)  # fmt: skip
+def test_libraries_are_as_they_were_made(tmp_path, made, red):
+    """Errors are of a kind by their class; what comes of a wrong answer in the test is red as well."""
+    files = {"product.py": LOOSE % made, "tests/test_a.py": ASKS_LOOSELY}
+    tests = {f"tests/test_a.py::{name}": "tests/test_a.py" for name in ("TestRead::test_near", "test_kind")}
+    tests["tests/test_a.py::TestRead::test_nothing"] = "tests/test_a.py"
+    found = red_tests(tmp_path, files, PYTEST, tests, dressed=False)
+    assert found == [f"tests/test_a.py::{name}" for name in red]
+    (tmp_path / "site-packages").unlink(missing_ok=True)
+    assert red_tests(tmp_path, files, PYTEST, tests, dressed=True) == []
+
+
 def test_honest_code_is_green_in_both(tmp_path):
     """What is right without a runner; tests with marks, loops or fixtures of plugins are named instead."""
     assert [pytest_tests(tmp_path, RIGHT, dressed=dressed) for dressed in (False, True)] == [[], []]

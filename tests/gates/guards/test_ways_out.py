@@ -154,6 +154,24 @@ def test_a_check_by_exit_code_that_was_red_and_is_bent_accuses(base, asks):
 
 
 @pytest.mark.parametrize(
+    ("task", "path", "asks"),
+    [
+        ("mend the Makefile", "Makefile", True),
+        ("mend the greeting", "Makefile", False),
+        ("make tests/test_a.py pass", PATH, False),
+    ],
+)
+def test_a_recipe_that_the_task_names_is_asked_about(task, path, asks):
+    """A Makefile makes the product too; a test that is named is what has to pass."""
+    make = Gate(name="tests", run="make test", argv=("make", "test"), proof=True, own_files=("Makefile",))
+    red = {"tests": Reading("fail", "exit code 2", findings=(Finding("exit", "no"),))}
+    given = {"base": red, "final": {"tests": Reading("pass", "")}, "overlay": red, "gates": (make,)}
+    both = {"Makefile": "test:\n\tpytest\n", PATH: TEST}
+    facts = facts_of(both, {**both, path: OTHER}, task=task, **given)
+    assert [one.asks for one in REGISTRY["base_tests"](facts).findings] == [asks]
+
+
+@pytest.mark.parametrize(
     ("path", "test"),
     [("index.test-d.ts", True), ("test-d/index.ts", True), ("index.d.ts", False), ("src/latest-d.ts", False)],
 )

@@ -231,6 +231,50 @@ def test_cargo_text():
     assert "mismatched types" in collected.findings[0].message
 
 
+VERBOSE = """   Compiling x v0.1.0 (/x)
+     Running `/t/bin/rustc --crate-name x --edition=2021 src/lib.rs --emit=dep-info -C debuginfo=2 --test -C metadata=1 -C extra-filename=-bd6db641c9ccf410 --out-dir /x/target/debug/deps`
+     Running `/t/bin/rustc --crate-name it --edition=2021 tests/it.rs -C debuginfo=2 --test -C extra-filename=-97a530dcf0405fc9 --out-dir /x/target/debug/deps`
+    Finished `test` profile [unoptimized + debuginfo] target(s) in 0.60s
+     Running `/x/target/debug/deps/x-bd6db641c9ccf410 --nocapture`
+
+running 1 test
+test tests::ok ... ok
+
+test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s
+
+     Running `CARGO=/t/bin/cargo /x/target/debug/deps/it-97a530dcf0405fc9 --nocapture`
+
+running 1 test
+test it ... FAILED
+
+failures:
+
+---- it stdout ----
+left == right
+
+test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s
+
+   Doc-tests x
+     Running `/t/bin/rustdoc --edition=2021 --test src/lib.rs --extern x=/x/target/debug/deps/libx-d4b0c7ed8ffeb127.rlib`
+
+running 1 test
+test src/lib.rs - add (line 2) ... ok
+
+test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.42s
+"""  # noqa: E501
+
+
+def test_cargo_that_tells_how_it_builds():
+    """`cargo test --verbose`, as starter workflows have it: the same ids, and no binary is missed."""
+    reading = read(gate("cargo test --verbose"), exit_code=101, output=VERBOSE.encode())
+    assert reading.tests == {
+        "src/lib.rs > tests::ok": "pass",
+        "tests/it.rs > it": "fail",
+        "doc x > src/lib.rs - add": "pass",
+    }
+    assert [finding.key for finding in reading.findings] == ["tests/it.rs > it"]
+
+
 EXAMPLES = """   Doc-tests x
 
 running 4 tests

@@ -173,6 +173,15 @@ def test_a_script_is_shown_in_the_order_in_which_it_is_executed(scripts, whole, 
     assert [check.executes for check in made.checks] == [whole]
 
 
+@pytest.mark.parametrize("task", ["Fix typos", "docs: explain the options", "Update the README"])
+def test_documents_are_begun_where_there_is_a_suite(task, tmp_path, machine):
+    """Nothing can prove them; that nothing else breaks is all that is asked, and told as that."""
+    repo = make(tmp_path, {"package.json": TAPE, "test.js": "", "README.md": ""})
+    made = propose(task, cwd=str(repo), env={"PATH": str(machine[0]), "HOME": str(tmp_path)})
+    assert (made.task_class, made.grade_at_most) == ("docs", "C")
+    assert [(one.run, one.proof) for one in made.checks] == [("npm test", False)]
+
+
 @pytest.mark.parametrize("path", ["test.js", "src/lib.rs", "test/all.js"])
 def test_where_tests_may_stand_nobody_is_told_that_there_are_none(path, tmp_path, machine):
     """In a file at the top, in the source, in a folder: only a trial knows."""

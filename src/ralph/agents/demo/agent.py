@@ -146,7 +146,6 @@ SCRIPTS = {
 
 
 def work_on_other_project() -> None:
-    """Work on a project that is not the sample project."""
     emit("text", text="I am a demonstration that tries small repairs, not a model: no key, no network.")
     emit("usage", tokens=0, cost=0.0)
     # Last on the path: nothing in this folder may stand in for the standard library.

@@ -66,7 +66,6 @@ def rotate_key(env: Mapping[str, str]) -> tuple[Public | None, Public]:
 
 
 def _end_of_day(text: str) -> float | None:
-    """The end of a day, in UTC."""
     if not text:
         return None
     try:

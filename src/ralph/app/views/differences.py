@@ -32,7 +32,6 @@ def diff_between(record: Record, base: str, after: str, *, stat: bool = False) -
 
 
 def commits_to_compare(record: Record, iteration: int | None) -> tuple[str, str]:
-    """The two commits to compare."""
     loop = record.loop
     base = loop.sealed.base.commit
     if iteration is not None:

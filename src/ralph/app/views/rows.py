@@ -177,6 +177,7 @@ def standing(row: ListRow) -> LoopStanding:
         items=plan.get("newest", 0),
         planned=plan.get("mode") == "planned",
         waivers=tuple(safe(one["key"], 300) for one in body.get("asked", ())),
+        accused=tuple(safe(one["key"], 300) for one in body.get("accused", ())),
         approval=body.get("approval"),
     )
 

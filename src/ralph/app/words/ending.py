@@ -6,6 +6,7 @@ same words are the headline of the report.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import zip_longest
 
 import msgspec
@@ -28,7 +29,7 @@ from ralph.app.words.format import (
 )
 from ralph.app.words.grade_words import coverage_words, grade_words
 from ralph.app.words.next_steps import LoopStanding, Next, next_steps, room_flag
-from ralph.core.decide.grants import open_waivers
+from ralph.core.decide.grants import accusations, open_waivers
 from ralph.core.decide.stints.approval import pending
 from ralph.core.model.gate import Gate
 from ralph.core.model.loop import Loop
@@ -184,10 +185,8 @@ def _facts(loop: Loop) -> list[tuple[str, str]]:
     if loop.outcome not in GOOD:
         facts.append(("why", safe(loop.reason, 300) or f"in phase {loop.phase}"))
     if loop.outcome not in DONE:
-        facts += [
-            ("asked", safe(f"{one.key}: {one.says}", 300)) for one in open_waivers(loop)[:MAX_SENTENCES]
-        ]
-        facts += [("not yet", safe(text, 300)) for text in loop.proof.not_yet[:MAX_SENTENCES]]
+        facts += _first_ones("asked", [f"{one.key}: {one.says}" for one in open_waivers(loop)])
+        facts += _first_ones("not yet", loop.proof.not_yet)
         facts.append(("best", best_words(loop)))
     elif not loop.landing.result or loop.has_plan:
         facts.append(("why", safe(loop.reason, 300)))
@@ -207,6 +206,12 @@ def _facts(loop: Loop) -> list[tuple[str, str]]:
     facts += [("not run", safe(text, 300)) for text in checks_not_run(loop) if loop.landing.result]
     pad = max((len(label) for label, _ in facts), default=0)
     return [(label.ljust(pad), text) for label, text in facts]
+
+
+def _first_ones(label: str, texts: Sequence[str]) -> list[tuple[str, str]]:
+    more = len(texts) - MAX_SENTENCES
+    rest = [(label, f"and {more} more: ralph report")] if more > 0 else []
+    return [(label, safe(text, 300)) for text in texts[:MAX_SENTENCES]] + rest
 
 
 def _find_additions(loop: Loop) -> list[str]:
@@ -294,6 +299,7 @@ def standing(loop: Loop, *, crashed: bool = False, number: int = 0) -> LoopStand
         items=line.newest if line is not None else 0,
         planned=line is not None and line.mode == "planned",
         waivers=tuple(safe(one.key, 300) for one in open_waivers(loop)),
+        accused=tuple(safe(one.key, 300) for one in accusations(loop)),
         approval=pending(loop),
         item=loop.sealed.item,
     )

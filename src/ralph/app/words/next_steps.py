@@ -32,6 +32,7 @@ class LoopStanding(Struct, frozen=True):
     items: int = 0  # the iteration up to which items of the plan are verified
     planned: bool = False  # a plan was all that was asked for
     waivers: tuple[str, ...] = ()  # findings that a user's word would settle
+    accused: tuple[str, ...] = ()  # findings that accuse: a user who meant it may allow them
     approval: str | None = None  # what waits for a person's yes: its start, or that its result lands
     item: str = ""  # of the backlog: its result goes onto the backlog's branch, not into the user's
 
@@ -65,6 +66,8 @@ def next_steps(at: LoopStanding) -> tuple[Next, ...]:
         steps.append(Next("best so far", f"ralph diff {name} --iteration {at.best}"))
     elif at.changed:
         steps.append(Next("see the change", f"ralph diff {name}"))
+    if at.word == "blocked" and at.accused:
+        steps.append(Next("allow it, if you meant it", f"ralph resume {name} {_allow_flags(at.accused)}"))
     if at.word in ("crashed", "paused"):
         return (*steps, Next("give up", f"ralph abort {name}"))
     if at.items and not at.landing:
@@ -98,14 +101,17 @@ def _go_on(at: LoopStanding) -> Next:
     if at.word == "blocked" and at.human:
         return Next("when you have done it", f"ralph resume {at.name} --done {at.human}")
     if at.word == "blocked" and at.waivers:
-        words = " ".join(f"--allow {shlex.quote(f'{key}=…')}" for key in at.waivers)
-        return Next("allow it and continue", f"ralph resume {at.name} {words}")
+        return Next("allow it and continue", f"ralph resume {at.name} {_allow_flags(at.waivers)}")
     if at.word == "blocked":
         return Next("answer and continue", f'ralph resume {at.name} --steer "…"')
     if at.approval:
         return Next("approve its start", f"ralph approve {at.name}")
     more = f" {at.room}" if at.room else ""
     return Next("continue", f"ralph resume {at.name}{more}")
+
+
+def _allow_flags(keys: tuple[str, ...]) -> str:
+    return " ".join(f"--allow {shlex.quote(f'{key}=…')}" for key in keys)
 
 
 def room_flag(iteration: int, limits: Mapping[str, Any], spend: Mapping[str, Any]) -> str:

@@ -187,5 +187,4 @@ def call_cost(call: StoryCall) -> str:
 
 
 def call_line(call: StoryCall) -> str:
-    """One finished call in one line."""
     return f"{call_mark(call)} it {call.iteration}  " + "  ".join(call_parts(call))

@@ -10,7 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from importlib.resources import files
 from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
 
 from ralph.core.claim.status_block import CLOSE, OPEN
 from ralph.core.model.agent import Claim
@@ -22,72 +26,23 @@ MAX_CHARS = 200_000  # characters of a message that are looked at, from its end
 MAX_SHOWN_CHARS = 120
 
 
-class Words(NamedTuple):
-    """One language: what says that all is done, and what takes it back."""
+class Words(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One language: what says that all is done, and what takes it back. <thing> and <ended> are filled in."""
 
     language: str
+    spaced: bool = True
+    thing: str = ""
+    ended: str = ""
     phrases: tuple[str, ...]
-    reserves: str
+    reserves: tuple[str, ...]
 
 
-_THING = r"(?:task|project|work|implementation|plan|feature set|job)"
-_ENDED = r"(?:complete|completed|done|finished|implemented)"
-_ES_THING = r"(?:la tarea|el trabajo|el proyecto|la implementaci[oó]n|el plan)"
-_ES_ENDED = r"(?:complet[oa]s?|completad[oa]s?|terminad[oa]s?|finalizad[oa]s?|hech[oa]s?|list[oa]s?)"
-ENGLISH = Words(
-    "en",
-    (
-        (
-            r"all (?:of )?(?:the )?(?:plan(?:ned)? )?(?:tasks|items|work|requirements|stories|features)"
-            rf"(?: (?:is|are|has been|have been))?(?: now)?(?: all)?(?: fully)? {_ENDED}"
-        ),
-        rf"everything (?:is|has been)(?: now)?(?: fully)? {_ENDED}",
-        rf"(?:the|our|my) (?:whole |entire )?{_THING} (?:is|has been)(?: now)?(?: fully)? {_ENDED}",
-        rf"(?<![\w ]){_THING} (?:complete|completed|finished)",  # "First task complete" is only one of them
-        r"nothing (?:is |remains )?(?:else )?(?:left )?to (?:do|implement)",
-        (
-            r"(?:there is |there are )?no (?:more |remaining |further |open |outstanding )+"
-            r"(?:tasks|work|items)(?: (?:left|remain|remaining|to do))?"
-        ),
-        r"all done",
-        r"ready for (?:review|release|merging|merge|production)",
-    ),
-    r"not|n['\u2019]t|never|cannot|without|almost|nearly|partly|partially|mostly|half|once|when|whenever|if"
-    r"|unless|until|after|before|as soon as|will|would|should|could|may|might|must|going to|expect|except"
-    r"|apart from|but|however|although|though|yet|still|remains?|remaining|left|todo|to be|far from"
-    r"|claim(?:s|ed)?|said|says|pretend|whether|unsure|fail(?:s|ed|ing|ure|ures)?|blocked|first (?:part|half)"
-    r"|phase|current (?:task|item)",
-)
-SPANISH = Words(
-    "es",
-    (
-        rf"todas las tareas (?:ya )?(?:est[aá]n|han sido|han quedado|quedaron) {_ES_ENDED}",
-        rf"todo (?:ya )?(?:est[aá]|ha sido|ha quedado|qued[oó]) {_ES_ENDED}",
-        rf"{_ES_THING} (?:ya )?(?:est[aá]|ha sido|ha quedado|qued[oó]) (?:ya )?{_ES_ENDED}",
-        r"no quedan? (?:nada|ninguna tarea|m[aá]s trabajo|tareas)(?: m[aá]s)?(?: por hacer| pendientes?)?",
-        r"no hay (?:m[aá]s )?tareas pendientes",
-        r"(?<![\w ])(?:proyecto|trabajo|tarea) (?:completad[oa]|terminad[oa]|finalizad[oa])",
-    ),
-    r"no|a[uú]n|todav[ií]a|casi|nunca|sin|cuando|una vez|si|hasta|despu[eé]s|antes|ser[aá]n?|estar[aá]n?"
-    r"|quedar[aá]n?|deber[ií]an?|deben?|podr[ií]an?|pero|excepto|salvo|faltan?|aunque|fall(?:a|an|[oó]|os)"
-    r"|bloquead[oa]s?|fase|quiz[aá]s?",
-)
-CHINESE = Words(
-    "zh",
-    (
-        (
-            r"(?:所有|全部)(?:的)?(?:任务|任務|工作|项目|項目|需求|功能)"
-            r"(?:都|均)?(?:已经|已經|已)?(?:全部)?(?:完成|实现|實現)"
-        ),
-        r"(?:已经|已經|已)?全部(?:完成|实现|實現)",
-        r"(?:任务|任務|工作|项目|項目|专案|專案|计划|計劃)(?:都)?(?:已经|已經|已)(?:全部)?完成",
-        r"(?:没有|沒有|无|無)(?:任何)?(?:剩余|剩餘|其他|未完成)(?:的)?(?:任务|任務|工作|事项|事項)",
-        r"大功告成",
-    ),
-    r"未|没|沒|不|尚|还|還|几乎|幾乎|差不多|快要|即将|即將|将|將|一旦|如果|若|当|當|等|直到|之后|之後|以后"
-    r"|以後|后再|後再|才|除了|但|应该|應該|可能|必须|必須|需要|失败|失敗|阶段|階段|是否|吗|嗎",
-)
-LANGUAGES = (ENGLISH, SPANISH, CHINESE)
+class _Languages(Struct, frozen=True):
+    language: tuple[Words, ...]
+
+
+_TEXT = files(__package__).joinpath("completion_words.toml").read_bytes()
+LANGUAGES = msgspec.toml.decode(_TEXT, type=_Languages).language
 
 
 class _Compiled(NamedTuple):
@@ -96,10 +51,10 @@ class _Compiled(NamedTuple):
 
 
 def _compile_words(words: Words) -> _Compiled:
-    spaced = words.language != "zh"
     phrases = "|".join(f"(?:{one})" for one in words.phrases)
-    reserves = words.reserves
-    if spaced:  # whole words; "n't" is the end of one
+    phrases = phrases.replace("<thing>", words.thing).replace("<ended>", words.ended)
+    reserves = "".join(words.reserves)
+    if words.spaced:  # whole words; "n't" is the end of one
         phrases = rf"(?<!\w)(?:{phrases})(?!\w)"
         reserves = rf"(?:(?<!\w)|(?=n['\u2019]t))(?:{reserves})(?!\w)"
     return _Compiled(re.compile(phrases, re.IGNORECASE), re.compile(reserves, re.IGNORECASE))

@@ -16,9 +16,9 @@ from ralph.core.criterion.named_tools import GREEN, Name, NamedInTask
 from ralph.core.criterion.proposal import why_missing
 from ralph.core.criterion.rank import CriterionPart, Where, checks_of_kind, lower, of_tool
 from ralph.core.model.gate import TaskClass
-from ralph.core.toolchains.classify_command import Kind
 from ralph.core.toolchains.kinds import AIMS
 from ralph.core.toolchains.load import toolchains
+from ralph.core.toolchains.rows import Kind
 
 _MISSING = {"test": "runs the tests", "types": "checks types", "lint": "lints", "build": "builds"}
 _CLASSES: dict[str, TaskClass] = {

@@ -16,20 +16,17 @@ from msgspec.structs import replace
 
 from ralph.core.criterion.proposal import Candidate, Layer, Manifest
 from ralph.core.toolchains.classify_command import (
-    KINDS,
     fetches,
     named_kind,
     script_of,
     sort_command,
     sounds_like_check,
-    split,
     why_dangerous,
-    why_degenerate,
 )
 from ralph.core.toolchains.load import toolchains
-from ralph.core.toolchains.never_fails import why_idle
-from ralph.core.toolchains.rows import UsualCheck
-from ralph.core.toolchains.split_command import judging
+from ralph.core.toolchains.never_fails import why_degenerate, why_idle
+from ralph.core.toolchains.rows import KINDS, UsualCheck
+from ralph.core.toolchains.split_command import judging, split
 
 Scripts = Mapping[str, Mapping[str, tuple[str, int]]]  # folder + runner ("./npm", "api/make") -> scripts
 MAX_DEPTH = 4  # scripts that start scripts

@@ -15,9 +15,10 @@ from ralph.core.criterion.manifests import language_of
 from ralph.core.criterion.proposal import LAYER_WORDS, Candidate, Check, Manifest, ProjectFacts
 from ralph.core.criterion.rank import best_of, rank
 from ralph.core.model.gate import Gate
-from ralph.core.toolchains.classify_command import KINDS, Kind, sort_command
+from ralph.core.toolchains.classify_command import sort_command
 from ralph.core.toolchains.kinds import LEVEL_OF, LEVELS, Level, gate_kind
 from ralph.core.toolchains.load import toolchains
+from ralph.core.toolchains.rows import KINDS, Kind
 from ralph.core.toolchains.split_command import split
 
 _NAMES = {"test": "tests"}

@@ -16,10 +16,11 @@ from msgspec.structs import replace
 from ralph.core.criterion.proposal import Candidate, ProjectFacts
 from ralph.core.criterion.task_class import hidden_from_checks, task_class
 from ralph.core.model.gate import TaskClass
-from ralph.core.toolchains.classify_command import KINDS, Kind, sort_command, split, strip_launchers
+from ralph.core.toolchains.classify_command import sort_command
 from ralph.core.toolchains.kinds import AIMS, gate_kind
 from ralph.core.toolchains.load import toolchains
-from ralph.core.toolchains.rows import Name
+from ralph.core.toolchains.rows import KINDS, Kind, Name
+from ralph.core.toolchains.split_command import split, strip_launchers
 
 __all__ = ["Name", "NamedInTask", "by", "class_of", "missing", "names_in_text", "unmet"]
 

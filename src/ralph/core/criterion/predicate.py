@@ -13,8 +13,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ralph.core.toolchains.classify_command import Kind, plain_command, sort_command
+from ralph.core.toolchains.classify_command import plain_command, sort_command
 from ralph.core.toolchains.load import toolchains
+from ralph.core.toolchains.rows import Kind
 
 Sort = Literal["exit", "state", "number", "compare", "match"]
 

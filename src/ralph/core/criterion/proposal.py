@@ -11,7 +11,7 @@ from typing import Literal
 from msgspec import Struct
 
 from ralph.core.model.gate import TaskClass
-from ralph.core.toolchains.classify_command import Kind
+from ralph.core.toolchains.rows import Kind
 
 # Where a command comes from. The order is the order of trust.
 Layer = Literal["task", "artifact", "docs", "ci", "manifest", "table"]

@@ -25,10 +25,10 @@ from ralph.core.criterion.proposal import (
     ProjectFacts,
     why_missing,
 )
-from ralph.core.toolchains.classify_command import Kind, script_of, sort_command
+from ralph.core.toolchains.classify_command import script_of, sort_command
 from ralph.core.toolchains.load import toolchains
 from ralph.core.toolchains.narrow import EXAMPLE, WHOLE, narrowness
-from ralph.core.toolchains.rows import ToolRow
+from ralph.core.toolchains.rows import Kind, ToolRow
 from ralph.core.toolchains.split_command import split
 
 MAX_PACKAGES = 4  # packages that one criterion may join

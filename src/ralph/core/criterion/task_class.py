@@ -2,9 +2,10 @@
 
 The first word decides where it is a verb we know, else the first verb that cannot also be a noun. Then
 the head of the verb's own object counts: the last word before the first joint ("and", "for", "so", …).
-So "add tests for dark mode" is coverage, "add dark mode and tests" is a feature, "fix type errors" is
-types, and "fix the type selector" is a bug. In doubt the answer is the class that demands more proof:
-make-it-green classes may end a loop before its first agent call, so they need the clearest words.
+So "add dark mode and tests" is a feature, "fix type errors" is types, and "fix the type selector" is a bug.
+"Add tests for dark mode" is a feature too: coverage is asked for only in words. In doubt the answer is the
+class that demands more proof: make-it-green classes may end a loop before its first agent call, so they
+need the clearest words.
 A subject as in a commit ("feat(api): …", "Handle …", "Don't …", "Raise … when") is sorted by what changes for
 whoever uses the program: something new, something mended, documents, or nothing. An unknown verb is
 `regression`: nothing may break, and the diff must not be empty. So is what is about flaky, skipped or
@@ -110,6 +111,7 @@ _LEADING: dict[str, _Row] = {
 }
 
 
+_MEASURED = re.compile(r"coverage|%|per ?cent|\b(?:un|not )(?:tested|covered)", re.IGNORECASE)
 _UNTOLD: frozenset[TaskClass] = frozenset({"test-pass", "coverage", "type-clean", "lint-clean", "build-pass"})
 
 
@@ -121,6 +123,8 @@ def hidden_from_checks(task: str) -> bool:
 def task_class(task: str) -> TaskClass:
     text = _plain(task)
     found = _class_by_prefix(text) or _class_by_verb(text)
+    if found == "coverage" and not _MEASURED.search(task[:_MAX_CHARS]):
+        found = "implement-feature"  # tests for something that is covered already raise nothing
     return "regression" if found in _UNTOLD and hidden_from_checks(task) else found
 
 

@@ -91,9 +91,21 @@ def open_waivers(loop: Loop) -> tuple[OpenWaiver, ...]:
     return tuple(found.values())
 
 
+def accusations(loop: Loop) -> tuple[OpenWaiver, ...]:
+    """All that guards found in a tree that one of them accused: who meant it can still allow it."""
+    if loop.proof.guards_tree != loop.work.tree:
+        return ()
+    found = [finding for result in loop.proof.guards if result.integrity for finding in result.findings]
+    if all(finding.asks for finding in found):
+        return ()
+    return tuple(OpenWaiver(waiver_name(finding.key), finding.message) for finding in found)
+
+
 def question(loop: Loop) -> str:
     """Why a user's word is needed, in words that accuse nobody."""
     waiting = open_waivers(loop)
     more = f" and {len(waiting) - MAX_NAMED} more" if len(waiting) > MAX_NAMED else ""
     named = "; ".join(one.says for one in waiting[:MAX_NAMED])
-    return f"your decision is needed, because this may be intended: {named}{more}"
+    later = sum(result.left_out for result in loop.proof.guards)
+    after = f" (up to {later} more questions may follow these)" if later else ""
+    return f"your decision is needed, because this may be intended: {named}{more}{after}"

@@ -34,6 +34,7 @@ class Counts(Struct, frozen=True, omit_defaults=True):
     failed: int = 0
     skipped: int = 0
     deleted: tuple[str, ...] = ()  # tests of the base that the change deleted, by name (first few)
+    unseen: int = 0  # counted as red: known at the base, not reported now; no failure, and no progress
 
 
 class Canary(Struct, frozen=True, omit_defaults=True):
@@ -90,7 +91,6 @@ class Verdict(Struct, frozen=True, omit_defaults=True):
     counts: Counts | None = None
     per_test: bool = False
     red: int = 0  # failing tests or blocking findings, with the unseen
-    unseen: int = 0  # of these, known at the base and not reported now: no progress, and no failure either
     red_digest: str = ""  # names the set of red keys, so that two sets can be compared
     signature: str = ""  # the error without addresses, times, line numbers and the like: "retry"
     outline: str = ""  # the same, without any number
@@ -106,6 +106,10 @@ class Verdict(Struct, frozen=True, omit_defaults=True):
     doubt: bool = False  # who ended its call was not known; it came out the same again
     answered: bool | None = None  # the check came to a judgement; None: a record from before that was told
 
+    @property
+    def unseen(self) -> int:
+        return self.counts.unseen if self.counts is not None else 0
+
 
 class GuardResult(Struct, frozen=True, omit_defaults=True):
     guard: str
@@ -116,6 +120,7 @@ class GuardResult(Struct, frozen=True, omit_defaults=True):
     integrity: bool = True  # integrity guards accuse; hygiene guards only say not yet
     counted: dict[str, int] = {}  # what it measured: witness, sabotaged, noticed, repeats
     evidence: tuple[str, ...] = ()  # blobs of the gate calls it asked for
+    left_out: int = 0  # findings beyond those that a record holds
 
 
 class Checkpoint(Struct, frozen=True, omit_defaults=True):

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import Literal
+import tomllib
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal
 
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
@@ -146,56 +149,15 @@ def with_check(
     )
 
 
-_WHYS: dict[str, tuple[str, tuple[RouteChoice, ...]]] = {
-    "question": (
-        "this asks about loops and starts none",
-        (
-            RouteChoice("where the loops of this project stand", "ralph status"),
-            RouteChoice("what a loop is and takes", "ralph loop --help"),
-        ),
-    ),
-    "opinion": (
-        "no check could prove an answer or a decision; ask an agent directly, and loop on what follows",
-        (RouteChoice("a task that a check can prove", 'ralph loop "TASK" --check "CMD"'),),
-    ),
-    "goal": (
-        "/goal belongs to the agent you have open, which judges by itself; Ralph starts nothing beside it",
-        (
-            RouteChoice(
-                "the same as a loop: what checks it is looked for, and asked",
-                'ralph loop "TASK" --until "CRITERION"',
-            ),
-            RouteChoice("with a command that proves it", 'ralph loop "TASK" --check "CMD"'),
-        ),
-    ),
-    "negated": (
-        "this asks for no loop",
-        (RouteChoice("where the loops of this project stand", "ralph status"),),
-    ),
-    "unmatched": (
-        "nothing in it asks for a loop; a single change needs none, give it to an agent directly",
-        (RouteChoice("work on it until a check proves it", 'ralph loop "TASK" --check "CMD"'),),
-    ),
-    "specs": (
-        "there are no specs to build here: write one first, or say what is to be done",
-        (RouteChoice("begin a spec", "ralph specs new first-feature"),),
-    ),
-    "parallel": (
-        "this works on 1 to 16 items of the backlog at once; add there what is to be done",
-        (
-            RouteChoice("add an item", 'ralph backlog add "TITLE" --verify "CMD"'),
-            RouteChoice("work on several at once", "ralph backlog run --parallel 3"),
-        ),
-    ),
-    "long": (
-        f"it has more than {MAX_TEXT_CHARS} characters; write it into a file and name that file",
-        (RouteChoice("do what a file says", 'ralph loop "do what SPEC.md says" --check "CMD"'),),
-    ),
-}
+@cache
+def _whys() -> dict[str, dict[str, Any]]:
+    text = files(__package__).joinpath("no_route.toml").read_text("utf-8")
+    return tomllib.loads(text.replace("<most>", str(MAX_TEXT_CHARS)))
 
 
 def no_route(kind: str, said: str, until: str = "") -> Route:
-    why, choices = _WHYS[kind]
+    row = _whys()[kind]
+    why, choices = row["why"], tuple(RouteChoice(*one) for one in row["choices"])
     if kind in ("unmatched", "goal") and said:
         fill = {'"TASK"': shlex.quote(said), '"CRITERION"': shlex.quote(until)}
         choices = tuple(

@@ -17,22 +17,6 @@ from ralph.core.toolchains.never_fails import why_degenerate, why_idle
 from ralph.core.toolchains.rows import KINDS, Kind
 from ralph.core.toolchains.split_command import environments, judging, skip_options, split, strip_launchers
 
-__all__ = [
-    "KINDS",
-    "Kind",
-    "Sorted",
-    "fetches",
-    "named_kind",
-    "plain_command",
-    "script_of",
-    "sort_command",
-    "sounds_like_check",
-    "split",
-    "strip_launchers",
-    "why_dangerous",
-    "why_degenerate",
-]
-
 MAX_CHARS = 500  # characters; a longer command is a program, and nobody reads it before saying yes
 VEILED = "it hides another command in itself"  # as the table of deeds says it
 

@@ -9,18 +9,11 @@ from functools import lru_cache
 from typing import Literal
 
 from ralph.core.model.gate import Gate, TaskClass
-from ralph.core.toolchains.classify_command import (
-    KINDS,
-    Kind,
-    Sorted,
-    named_kind,
-    sort_command,
-    split,
-    strip_launchers,
-    why_degenerate,
-)
+from ralph.core.toolchains.classify_command import Sorted, named_kind, sort_command
 from ralph.core.toolchains.load import toolchains
-from ralph.core.toolchains.never_fails import why_idle
+from ralph.core.toolchains.never_fails import why_degenerate, why_idle
+from ralph.core.toolchains.rows import KINDS, Kind
+from ralph.core.toolchains.split_command import split, strip_launchers
 
 Level = Literal["minimal", "default", "full", "security"]  # at which `ralph init` puts a check
 LEVELS: tuple[Level, ...] = ("minimal", "default", "full", "security")

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from msgspec import json as json_
 from msgspec.structs import replace
 
-from ralph.core.decide.grants import OpenWaiver, open_waivers
+from ralph.core.decide.grants import OpenWaiver, accusations, open_waivers
 from ralph.core.decide.stints.approval import pending
 from ralph.core.decide.stuck.health import Health, health
 from ralph.core.model.gate import Grade
@@ -105,6 +105,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     team: TeamLine | None = None
     not_yet: tuple[str, ...]
     asked: tuple[OpenWaiver, ...] = ()  # what a user's word would settle
+    accused: tuple[OpenWaiver, ...] = ()  # what only a user who meant it would allow
     unproven: tuple[str, ...]
     best: int | None
     breaker: Health
@@ -200,6 +201,7 @@ def summarise(loop: Loop, started: float = 0.0) -> Summary:
         plan=plan_line(loop),
         not_yet=loop.proof.not_yet,
         asked=open_waivers(loop) if loop.outcome == "blocked" else (),
+        accused=accusations(loop) if loop.outcome == "blocked" else (),
         unproven=loop.proof.unproven,
         best=best_iteration(loop),
         breaker=health(loop),

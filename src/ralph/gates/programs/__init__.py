@@ -1,6 +1,7 @@
 """What does Ralph write into the files and processes of a judged tree, in the tree's own language?
 
-Each file here is such a program, as a template for `%`: `NAME.LANGUAGE.in` belongs to the module NAME.
+Each file here is such a program, as a template for `%`: `NAME.LANGUAGE.in` belongs to the module NAME, those
+of `reads` to `reads.hooks`.
 """
 
 from __future__ import annotations

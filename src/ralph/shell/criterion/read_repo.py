@@ -82,7 +82,6 @@ def read_files(project: Project, listed: Listed, paths: Iterable[str]) -> tuple[
 
 
 def names_by_folder(listed: Listed) -> dict[str, list[str]]:
-    """Names of the files of each folder."""
     found: dict[str, list[str]] = {}
     for path in listed.sizes:
         found.setdefault(posixpath.dirname(path) or ".", []).append(posixpath.basename(path))

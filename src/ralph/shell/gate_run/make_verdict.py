@@ -32,11 +32,12 @@ def make_verdict(
     new_red = found.new_red if stage != "baseline" else ()  # what is red at the base is not new
     gone = () if stage == "baseline" else found.vanished
     deleted = deleted_tests(site.store, site.order.base.tree, tree, gone)
-    counts = (
-        msgspec.structs.replace(reading.counts or Counts(), deleted=deleted) if deleted else reading.counts
-    )
     hushed = secret_values(site.env)
     red = 0 if reading.status == "pass" else max(1, found.red)
+    unseen = found.unseen if red > found.unseen else 0
+    counts = reading.counts
+    if deleted or unseen:
+        counts = msgspec.structs.replace(counts or Counts(), deleted=deleted, unseen=unseen)
     made = Verdict(
         gate=gate.name,
         tree=tree,
@@ -49,7 +50,6 @@ def make_verdict(
         counts=counts,
         per_test=reading.tests is not None or locates_findings(gate.read),
         red=red,
-        unseen=found.unseen if red > found.unseen else 0,
         red_digest=found.red_digest,
         signature=signature(reading),
         outline=outline(reading),

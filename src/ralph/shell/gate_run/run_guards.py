@@ -144,4 +144,4 @@ def _bound_result(result: GuardResult) -> GuardResult:
     )
     more = len(result.findings) - len(kept)
     summary = trim(result.summary, 5, 600) + (f" (and {more} more findings)" if more else "")
-    return replace(result, findings=kept, summary=summary)
+    return replace(result, findings=kept, left_out=more, summary=summary)

@@ -18,7 +18,7 @@ from ralph.gates.executed.py_start import MODULE
 from ralph.gates.executed.py_trace import MAX_NOTES, read_notes, tracer_text
 from ralph.gates.executed.v8_dump import read_dumps
 from ralph.gates.executed.watched import JAVASCRIPT, PYTHON, LineHits, Watch
-from ralph.gates.reads import node_reads, notes, py_reads
+from ralph.gates.reads import hooks, notes
 from ralph.shell.files.opened_files import OpenedFiles
 from ralph.shell.git.store import Store
 from ralph.shell.git.trees import list_tree
@@ -62,8 +62,8 @@ def read_hits(watch: Watch, folder: str, root: str, gate: Gate) -> LineHits:
 def reads_env(folder: str, named: str, root: str, env: dict[str, str]) -> dict[str, str]:
     """What the gate's environment gets, so that its processes say who reads what."""
     out = f"{named}/reads"
-    texts = {MODULE: py_reads.hook_text(root, out), node_reads.MODULE: node_reads.hook_text(root, out)}
-    return _started_with(texts, node_reads.MODULE, os.path.join(folder, "o"), f"{named}/o", env)
+    texts = {MODULE: hooks.python_hook(root, out), hooks.NODE_MODULE: hooks.node_hook(root, out)}
+    return _started_with(texts, hooks.NODE_MODULE, os.path.join(folder, "o"), f"{named}/o", env)
 
 
 def clock_env(folder: str, named: str, env: dict[str, str]) -> dict[str, str]:

@@ -19,7 +19,6 @@ MAX_TESTS = 3
 
 
 def item_message(loop: Loop, action: actions.PublishItem) -> str:
-    """The message of a verified item's commit: what, why, and a list of what shows it."""
     order, build = loop.sealed, loop.build
     assert build.item is not None
     item = build.item

@@ -166,7 +166,6 @@ def poll(calls: list[Call], timeout: float | None) -> list[Call]:
 
 
 def wait(call: Call) -> Ended:
-    """Wait for one call."""
     while call.ended is None:
         poll([call], LATE)
     return call.ended

@@ -15,7 +15,6 @@ from contextlib import contextmanager, suppress
 import msgspec
 
 from ralph.clock import Clock, SystemClock
-from ralph.core.decide.machine import fold
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.core.model.order import BoxTerms, Brief, Order
@@ -30,13 +29,12 @@ from ralph.shell.git.trees import tree_of
 from ralph.shell.git.workspace import refuse_base, remove_loop
 from ralph.shell.journal import record
 from ralph.shell.journal.open import open_journal, read_journal
-from ralph.shell.journal.record import summary_row
 from ralph.shell.ports import Watcher
 from ralph.shell.process.fork_client import ForkClient
 from ralph.shell.run.activity import log_activity
 from ralph.shell.run.performer import RealPerformer
 from ralph.shell.run.runner import Runner
-from ralph.shell.run.scribe import Scribe
+from ralph.shell.run.scribe import Scribe, record_start
 from ralph.shell.run.site import loop_folder, open_site
 from ralph.shell.sandbox.tools import refuse_system_paths
 from ralph.shell.start.prepare import Prepared
@@ -141,17 +139,7 @@ def begin_loop(
                 box=box,
                 warnings=warnings,
             )
-            event = e.LoopStarted(order=order, rules=e.RULES, at=now)
-            loop = fold((event,))
-            journal.create(
-                order.loop,
-                at=at,
-                kind=e.kind_of(event),
-                v=e.VERSIONS["LoopStarted"],
-                body=e.encode(event),
-                summary=summary_row(loop, now),
-            )
-            log_activity(event, loop)
+            log_activity(*record_start(journal, order, now))
         except BaseException:
             with suppress(RalphError, OSError), read_journal(state.root) as reader:
                 # Nothing of a loop goes away because another of its name could not begin.

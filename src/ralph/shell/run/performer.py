@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Generator
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
@@ -22,7 +22,7 @@ from ralph.core.model import actions
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
 from ralph.core.model.outcome import DONE, RESUMABLE
-from ralph.core.model.verdict import Checkpoint, Verdict
+from ralph.core.model.verdict import Checkpoint, Reading, Stage, Verdict
 from ralph.core.proof.causes import sort_answers
 from ralph.core.text.clean import one_line
 from ralph.shell.agent_call import reach
@@ -125,16 +125,7 @@ class RealPerformer:
                 shares = self.judge.found.get(verdict.gate, ()) if stage == "baseline" else ()
                 yield e.GateEnded(iteration=loop.iteration, verdict=_steady(loop, verdict), shares=shares)
                 continue
-            yield e.NoVerdict(
-                iteration=loop.iteration,
-                stage=stage,
-                tree=tree,
-                gate=verdict.gate,
-                cause=verdict.cause,
-                why=verdict.summary,
-                doubt=verdict.doubt,
-                evidence=verdict.evidence,
-            )
+            yield _no_verdict(loop, stage, tree, verdict.gate, verdict, verdict.evidence)
 
     def run_guards(
         self, loop: Loop, action: actions.RunGuards, attend: Attention
@@ -143,16 +134,8 @@ class RealPerformer:
         if results is None:
             return None
         if isinstance(results, Heard):
-            return e.NoVerdict(
-                iteration=loop.iteration,
-                stage="guards",
-                tree=action.tree,
-                gate=results.call.gate.name,
-                cause=results.reading.cause,
-                why=one_line(results.reading.summary, 400),
-                doubt=results.reading.doubt,
-                evidence=results.evidence,
-            )
+            seen = replace(results.reading, summary=one_line(results.reading.summary, 400))
+            return _no_verdict(loop, "guards", action.tree, results.call.gate.name, seen, results.evidence)
         return e.GuardsEnded(
             iteration=loop.iteration, tree=action.tree, results=results, disagreement=_disagreement(loop)
         )
@@ -360,6 +343,21 @@ class RealPerformer:
         """As while a git is at work, in what takes as long without one."""
         if (heed := self.site.store.project.git.heed) is not None:
             heed("(removing checkouts)", self.site.clock.monotonic() - began)
+
+
+def _no_verdict(
+    loop: Loop, stage: Stage | Literal["guards"], tree: str, gate: str, seen: Verdict | Reading, evidence: str
+) -> e.NoVerdict:
+    return e.NoVerdict(
+        iteration=loop.iteration,
+        stage=stage,
+        tree=tree,
+        gate=gate,
+        cause=seen.cause,
+        why=seen.summary,
+        doubt=seen.doubt,
+        evidence=evidence,
+    )
 
 
 def _steady(loop: Loop, verdict: Verdict) -> Verdict:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from ralph.clock import Clock
-from ralph.core.decide.machine import decide
+from ralph.core.decide.machine import decide, fold
 from ralph.core.model import events as e
 from ralph.core.model.loop import Loop
+from ralph.core.model.order import Order
 from ralph.errors import SetupError
 from ralph.shell.journal.entries import Record
 from ralph.shell.journal.record import summary_row
@@ -19,9 +20,16 @@ from ralph.shell.state import directory
 MAX_DISK_RETRIES = 30  # looks, a second apart, for space to come back before the loop is left for a resume
 
 
-class Scribe:
-    """The one writer of a loop's journal: decides, stamps, appends, tells the watcher."""
+def record_start(journal: JournalStore, order: Order, now: float) -> tuple[e.LoopStarted, Loop]:
+    """The first row of a new loop, and the loop that it makes."""
+    event = e.LoopStarted(order=order, rules=e.RULES, at=now)
+    loop, kind = fold((event,)), e.kind_of(event)
+    row, body = summary_row(loop, now), e.encode(event)
+    journal.create(order.loop, at=int(now * 1000), kind=kind, v=e.VERSIONS[kind], body=body, summary=row)
+    return event, loop
 
+
+class Scribe:
     def __init__(
         self, journal: JournalStore, name: str, record_: Record, clock: Clock, watcher: Watcher, root: str
     ) -> None:

@@ -58,10 +58,12 @@ _HOME = {
     ".config/.keep": "",
     "notes.txt": "call back on Monday\n",
 }
-# Processes that end at once use numbers up; two shells stand above the command, as in a terminal.
+# Processes that end at once use numbers up, others stay; two shells stand above the command, as on a terminal
 _AFTER_OTHERS = (
-    'n=$1; shift; while [ "$n" -gt 0 ]; do ( : ); n=$((n - 1)); done; '
-    '/bin/sh -c \'"$@"; exit $?\' sh "$@"; exit $?'
+    'n=$1; shift; while [ "$n" -gt 0 ]; do ( : ); n=$((n - 1)); done; others=; '
+    "for n in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 99999 </dev/null >/dev/null 2>&1 & "
+    'others="$others $!"; done; '
+    '/bin/sh -c \'"$@"; exit $?\' sh "$@"; n=$?; kill $others; exit $n'
 )
 
 

@@ -10,7 +10,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.clock import Clock
-from ralph.core.decide.machine import fold
 from ralph.core.model import events as e
 from ralph.core.session.record import Session
 from ralph.shell.git.refs import RefChange, loop_ref, move_refs
@@ -18,7 +17,7 @@ from ralph.shell.git.workspace import make_workspace, restore_workspace
 from ralph.shell.journal import record
 from ralph.shell.journal.open import open_journal
 from ralph.shell.ports import Quiet
-from ralph.shell.run.scribe import Scribe
+from ralph.shell.run.scribe import Scribe, record_start
 from ralph.shell.run.site import loop_folder, open_site
 from ralph.shell.start.agents import choose_agents
 from ralph.shell.start.prepare import loop_name, people_terms, result_branch
@@ -77,15 +76,7 @@ def begin_from_session(
         try:
             move_refs(project, [RefChange(loop_ref(name, what), oid, None) for what, oid in pins.items()])
             _fill_workspace(site, os.path.join(loop_folder(state, name), "git"), session)
-            begin = e.LoopStarted(order=order, rules=e.RULES, at=now)
-            journal.create(
-                name,
-                at=int(now * 1000),
-                kind=e.kind_of(begin),
-                v=e.VERSIONS["LoopStarted"],
-                body=e.encode(begin),
-                summary=record.summary_row(fold([begin]), now),
-            )
+            record_start(journal, order, now)
             scribe = Scribe(journal, name, record.load(journal, name), clock, Quiet(), state.root)
             for event in events:
                 scribe.append(event)

@@ -27,7 +27,6 @@ from ralph.shell.git.project import (
     user_call,
 )
 from ralph.shell.git.snapshot import resolve_commit
-from ralph.shell.notify.issue import check_issue
 from ralph.shell.plan.request import FROM_SPECS, SPECS, Briefed
 from ralph.shell.prompts.templates import own_templates
 from ralph.shell.sandbox.hidden_files import unhidden
@@ -125,11 +124,15 @@ def _protected_paths(request: StartRequest, settings: config.Settings) -> tuple[
 def people_terms(
     request: StartRequest, settings: config.Settings, project: Project, env: Mapping[str, str]
 ) -> PeopleTerms:
-    log = settings.people.activity_log
+    log, issue = settings.people.activity_log, ""
+    if request.issue:
+        from ralph.shell.notify.issue import check_issue
+
+        issue = check_issue(request.issue, project, env)
     return PeopleTerms(
         report_copy_to=settings.paths.report_copy_to,
         approve=settings.people.approve,
-        issue=check_issue(request.issue, project, env) if request.issue else "",
+        issue=issue,
         activity_log=os.path.join(project.top, os.path.expanduser(log)) if log else "",
     )
 

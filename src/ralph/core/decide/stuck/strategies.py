@@ -1,10 +1,15 @@
 """What is asked of the agent when the work goes nowhere: four rungs for each kind of trouble, in order.
 
-A rung is a sentence for the next prompt. Which one is due follows from how often the trouble came up on the
-same item, so that no demand is made twice before the ladder ends. Recognising trouble is `signs`'s matter.
+A rung is a sentence for the next prompt (`strategies.toml`). Which one is due follows from how often the
+trouble came up on the same item, so that no demand is made twice before the ladder ends. Recognising trouble
+is `signs`'s matter.
 """
 
 from __future__ import annotations
+
+import tomllib
+from importlib.resources import files
+from typing import Any, get_args
 
 from msgspec import Struct
 
@@ -16,44 +21,11 @@ class Rung(Struct, frozen=True):
     text: str  # what the agent reads
 
 
-ESCALATE = Rung(
-    "escalate",
-    "unless you see an approach that nobody tried, stop here: answer BLOCKED and say what was tried, "
-    "what all of it has in common, and the one thing that you need from a human",
-)
+_TABLE: dict[str, Any] = tomllib.loads(files(__package__).joinpath("strategies.toml").read_text("utf-8"))
+ESCALATE = Rung("escalate", _TABLE["escalate"])
 RUNGS: dict[Trouble, tuple[Rung, ...]] = {
-    "no-progress": (
-        Rung("replan", "re-plan before you edit: write down what is missing and in which order to do it"),
-        Rung("split", "split what is left into at least three small parts and finish the first of them"),
-        Rung("skip and return", "leave the hard part, finish another one, then come back"),
-        ESCALATE,
-    ),
-    "same-error": (
-        Rung(
-            "change the approach", "drop the current idea and find a different design for the same behaviour"
-        ),
-        Rung(
-            "check the environment",
-            "before you edit, show what the failing check really uses: versions, paths, settings, inputs",
-        ),
-        Rung(
-            "look for a known issue",
-            "read the failing library or tool itself (its source, its changelog) for this very message",
-        ),
-        ESCALATE,
-    ),
-    "test-loop": (
-        Rung("question the test's assumptions", "say what each failing test assumes, and whether it holds"),
-        Rung("question the implementation", "assume the tests are right and look for the fault in the code"),
-        Rung("shrink the scope", "make one failing test pass with the smallest code change, nothing more"),
-        ESCALATE,
-    ),
-    "circular": (
-        Rung("analyse again", "read the task and both failures again and name what they have in common"),
-        Rung("an untried approach", "list what was tried and choose an approach that is not on the list"),
-        Rung("a minimal version", "build the smallest version that satisfies both sides, then extend it"),
-        ESCALATE,
-    ),
+    trouble: (*(Rung(strategy, text) for strategy, text in _TABLE[trouble].items()), ESCALATE)
+    for trouble in get_args(Trouble)
 }
 
 

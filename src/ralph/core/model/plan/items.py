@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from typing import Literal
 
 from msgspec import Struct
@@ -219,36 +220,15 @@ def _digest(text: str) -> str:
 
 
 def order_of(items: Sequence[Item]) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Indexes in an order in which nothing comes before what it waits for, and a circle if there is one.
+    """Indexes in an order in which nothing comes before what it waits for; with a circle there is none.
 
     The circle's ids stand as they wait: each for the next, the last for the first. Unknown ids are ignored.
     """
     at = {item.id: index for index, item in enumerate(items)}
-    waiting = [0] * len(items)
-    dependents: list[list[int]] = [[] for _ in items]
-    for index, item in enumerate(items):
-        for other in set(item.after):
-            if other in at:
-                waiting[index] += 1
-                dependents[at[other]].append(index)
-    order = [index for index, count in enumerate(waiting) if not count]
-    for index in order:  # grows while it is read
-        for dependent in dependents[index]:
-            waiting[dependent] -= 1
-            if not waiting[dependent]:
-                order.append(dependent)
-    if len(order) == len(items):
-        return tuple(order), ()
-    return tuple(order), _circle(items, at, waiting)
-
-
-def _circle(items: Sequence[Item], at: Mapping[str, int], waiting: Sequence[int]) -> tuple[str, ...]:
-    """From any item that never became free, go to what it waits for until one comes again."""
-    here = next(index for index, count in enumerate(waiting) if count)
-    seen: dict[int, int] = {}
-    path: list[int] = []
-    while here not in seen:
-        seen[here] = len(path)
-        path.append(here)
-        here = next(at[other] for other in items[here].after if other in at and waiting[at[other]])
-    return tuple(items[index].id for index in path[seen[here] :])
+    waits = {index: [at[one] for one in item.after if one in at] for index, item in enumerate(items)}
+    try:
+        return tuple(TopologicalSorter(waits).static_order()), ()
+    except CycleError as found:
+        circle = found.args[1][:0:-1]  # each before what waits for it, and the first again
+        first = circle.index(min(circle))
+        return (), tuple(items[index].id for index in (*circle[first:], *circle[:first]))

@@ -29,8 +29,10 @@ def wrap(path: str, old: bytes | None, new: bytes, mode: str, marks: str) -> dic
         lines.append(f"{_NAME}['end_of_module']()\n")
     else:
         chosen = [node for _, node in changed_functions(old, tree)]
-        if not chosen and mode != "trace":
+        unnamed = _made_functions(old, tree)
+        if not chosen and not unnamed and mode != "trace":
             return {}
+        lines.append(f"{_NAME}['end_of_file'](globals(), {unnamed!r})\n")
         for node in sorted(chosen, key=lambda one: -one.lineno):
             lead = lines[node.lineno - 1][: node.col_offset]
             if not lead.strip():  # else it shares its line with something: left as it is
@@ -39,6 +41,21 @@ def wrap(path: str, old: bytes | None, new: bytes, mode: str, marks: str) -> dic
     made = "".join(lines)
     ast.parse(made)
     return {path: made.encode()}
+
+
+def _made_functions(old: bytes | None, tree: ast.Module) -> list[str]:
+    """Names that may be functions without a `def`: lambdas, parts of functions, texts that are executed."""
+    known = parse(old) if old is not None else None
+    before = {ast.dump(node) for node in known.body} if known is not None else set()
+    new = [node for node in tree.body if ast.dump(node) not in before]
+    makes = [node for node in new if any(isinstance(one, ast.Lambda | ast.Call) for one in ast.walk(node))]
+    given = (one for node in makes for one in getattr(node, "targets", ()) if isinstance(one, ast.Name))
+    calls = [
+        ast.unparse(node.value.func)
+        for node in makes
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+    ]
+    return [*(one.id for one in given), *(name for name in calls if name == "exec")]
 
 
 def _kept_classes(old: bytes | None, tree: ast.Module) -> list[str]:

@@ -104,7 +104,7 @@ def find_noted(facts: GuardFacts, gate: Gate) -> list[Finding]:
     text = f"{gate.name}: %s is reported as passed, and did not come to its end"
     found = [Finding(f"repeat.unended:{name}", text.replace("%s", name)) for name in sorted(seen.unended)]
     if seen.foreign:
-        text = f"{gate.name}: tests run with parts of the language or of libraries that the change replaces: "
+        text = f"{gate.name}: parts of the language, of libraries or of tests are replaced by the change: "
         found.append(Finding(f"repeat.language:{gate.name}", text + ", ".join(sorted(seen.foreign)[:3])))
     found += [
         Finding(f"repeat.noted:{name}", f"{gate.name}: {name} is green, and red when it notes its own end")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from itertools import islice, product
 
 from msgspec import Struct
@@ -20,13 +20,15 @@ from ralph.gates.guards._breaks.break_function import LINE
 from ralph.gates.guards._tests.alter_values import (
     NOTHING,
     WRITTEN,
-    Span,
-    altered_column,
     altered_constant,
+    born_at,
     in_place,
     is_computed,
     other_differences,
+    other_examples,
 )
+from ralph.gates.guards._tests.py_syntax import last_name
+from ralph.gates.guards._tests.spans import Span, is_alone, place_of, replace_spans, segment
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Body = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
@@ -36,17 +38,19 @@ _EQUAL = frozenset(
 )
 _ORDERS = dict.fromkeys((ast.Lt, ast.LtE, ast.Gt, ast.GtE), "<")
 _KINDS: dict[type[ast.cmpop], str] = {ast.Eq: "=", ast.Is: "=", ast.In: "in", **_ORDERS}
+_DENIED: dict[type[ast.cmpop], str] = {ast.NotEq: "=", ast.IsNot: "=", ast.NotIn: "in"}
+_OTHERWISE = {ast.Lt: "< >=", ast.LtE: "<= >", ast.Gt: "> <=", ast.GtE: ">= <"}
 _METHODS = {"assertIn": "in", "assertAlmostEqual": "<", "assertCountEqual": "<"} | {
     f"assert{word}{more}": "<" for word in ("Less", "Greater") for more in ("", "Equal")
 }
 _CALLED_WITH = re.compile(r"assert_(?:called|awaited)(?:_once)?_with|assert_any_(?:call|await)")
 _FOREIGN = "raise type('Foreign', (Exception,), {})()"
 _MAX_WAYS = 16  # of one statement
-_Place = tuple[int, int]  # line, byte
 _Way = tuple[Span, ...]  # put in together, so that one claim must fail
 
 
 class _AlteredFile(Struct):
+    tree: ast.Module
     lines: list[bytes]
     helpers: dict[str, ast.FunctionDef]  # by a name that only one function has
     copies: dict[str, list[Span]]  # of helpers, altered, under another name
@@ -65,10 +69,12 @@ def alter_tests(text: str, tests: Collection[str]) -> tuple[str, frozenset[str]]
         for node in nodes
         if isinstance(node, ast.FunctionDef) and names.count(node.name) == 1 and _only_claims(node)
     }
-    file = _AlteredFile([line.encode() for line in LINE.findall(text)], helpers, {})
+    file = _AlteredFile(tree, [line.encode() for line in LINE.findall(text)], helpers, {})
     named = [node for node in nodes if isinstance(node, _Body) and getattr(node, "name", "") in tests]
-    found = {node: spans for node in named if (spans := _alter(node, file))}
-    changed = _replace_spans(
+    found = {
+        node: spans for node in named if (spans := _alter(node, file) or other_examples(node, file.lines))
+    }
+    changed = replace_spans(
         file.lines, [span for spans in (*found.values(), *file.copies.values()) for span in spans]
     )
     ast.parse(changed)
@@ -101,13 +107,6 @@ def _alter(body: _Body, file: _AlteredFile, *, helper: bool = False) -> list[Spa
     returns = [one for one in _own_nodes(body) if isinstance(one, ast.Return) and one not in body.body]
     if tops and any(one.lineno < tops[0].lineno for one in returns):
         return []  # some of its cases may end before they claim anything
-    if (
-        len(found) == 1
-        and tops
-        and isinstance(body, _Function)
-        and (column := _expected_column(body, tops[0]))
-    ):
-        return column
     if not found and isinstance(body, _Function):  # what it hands over may claim, and has to be called
         used = {one.id for one in _own_nodes(body) if isinstance(one, ast.Name)}
         inner = [one for one in body.body if isinstance(one, _Function) and one.name in used]
@@ -115,7 +114,7 @@ def _alter(body: _Body, file: _AlteredFile, *, helper: bool = False) -> list[Spa
         return list(told[0][0]) if told else []
     if not found or (tops and sum(map(len, found.values())) == 1):
         return first
-    if _may_end(body) or not all(_is_alone(one, file.lines) for one in found):
+    if _may_end(body) or not all(is_alone(one, file.lines) for one in found):
         return first
     leave = "raise SystemExit(0)" if isinstance(body, ast.Module) else "return"
     tried = [span for one, ways in found.items() for span in _try_claim(one, ways, file.lines, leave)]
@@ -139,14 +138,25 @@ def _claims(body: list[ast.stmt]) -> Iterator[ast.stmt]:
             isinstance(statement, ast.If) and ast.unparse(statement.test) == "__name__ == '__main__'"
         ):
             yield from _claims(statement.body)
-        elif isinstance(statement, ast.Assert | ast.Expr):
+        elif isinstance(statement, ast.Assert | ast.Expr) or _fails_if(statement):
             yield statement
+
+
+def _fails_if(statement: ast.stmt) -> bool:
+    """`if …: raise AssertionError`, and nothing else."""
+    if not isinstance(statement, ast.If) or statement.orelse or len(statement.body) != 1:
+        return False
+    only = statement.body[0]
+    call = only.value if isinstance(only, ast.Expr) else None
+    return isinstance(only, ast.Raise) or (isinstance(call, ast.Call) and last_name(call) == "fail")
 
 
 def _ways(body: _Body, statement: ast.stmt, file: _AlteredFile) -> list[_Way]:
     """What can be put into a statement, so that it must fail: each of them by itself."""
     if isinstance(statement, ast.Assert):
-        return _ways_of(body, statement.test)[:_MAX_WAYS]
+        return _ways_of(body, statement.test, file)[:_MAX_WAYS]
+    if isinstance(statement, ast.If):
+        return _as_claims(body, statement, file)
     if isinstance(statement, ast.With):
         return _other_error(body, statement, statement.items[0].context_expr)
     call = statement.value if isinstance(statement, ast.Expr) else None
@@ -158,19 +168,38 @@ def _ways(body: _Body, statement: ast.stmt, file: _AlteredFile) -> list[_Way]:
     if _CALLED_WITH.fullmatch(name):
         given = [*call.args, *(one.value for one in call.keywords)]
         return [(in_place(one, NOTHING),) for one in given if not ast.unparse(one).endswith("ANY")]
-    if name == "assertTrue" and call.args:
-        return _ways_of(body, call.args[0])[:_MAX_WAYS]
+    if name in ("assertTrue", "assertFalse") and call.args:
+        return _ways_of(body, call.args[0], file, denied=name == "assertFalse")[:_MAX_WAYS]
     pair = _pair(statement)
-    return _other_sides(body, *pair) if pair else _other_helper(call, file)
+    return _other_sides(body, *pair, file) if pair else _other_helper(call, file)
 
 
-def _ways_of(body: _Body, claim: ast.expr, *, either: bool = False) -> list[_Way]:
-    """`either`: others are claimed beside it, so no value of its kind will do: it might be theirs."""
+def _as_claims(body: _Body, statement: ast.If, file: _AlteredFile) -> list[_Way]:
+    """`if a > b: fail()` claims that it is not so."""
+    begin, end = place_of(statement)
+    first, last = place_of(statement.test)
+    found: list[_Way] = []
+    for way in _ways_of(body, statement.test, file, denied=True)[:_MAX_WAYS]:
+        inside = [span for span in way if first <= span[:2] < last]
+        claim = f"assert not ({segment(file.lines, first, last, inside)})"
+        found.append(((*begin, *end, claim), *(span for span in way if span not in inside)))
+    return found
+
+
+def _ways_of(
+    body: _Body, claim: ast.expr, file: _AlteredFile, *, either: bool = False, denied: bool = False
+) -> list[_Way]:
+    """`either`: others are claimed beside it, so no value of its kind will do: it might be theirs.
+    `denied`: it is claimed that this is not so."""
+    if isinstance(claim, ast.UnaryOp) and isinstance(claim.op, ast.Not):
+        return _ways_of(body, claim.operand, file, either=either, denied=not denied)
     if isinstance(claim, ast.BoolOp):
-        any_of = isinstance(claim.op, ast.Or)
-        parts = [_ways_of(body, part, either=either or any_of) for part in claim.values]
+        any_of = isinstance(claim.op, ast.Or) != denied
+        parts = [_ways_of(body, part, file, either=either or any_of, denied=denied) for part in claim.values]
         each = islice(product(*parts), _MAX_WAYS) if any_of else ((way,) for part in parts for way in part)
         return [tuple(span for way in ways for span in way) for ways in each]
+    if denied:
+        return _alter_denied(body, claim, file, either=either)
     if isinstance(claim, ast.Compare):
         sides = [claim.left, *claim.comparators]
         links = [
@@ -178,7 +207,7 @@ def _ways_of(body: _Body, claim: ast.expr, *, either: bool = False) -> list[_Way
             for op, left, right in zip(claim.ops, sides, sides[1:], strict=False)
         ]
         if len(links) == 1:
-            return _other_sides(body, *links[0], either=either) if links[0][0] else []
+            return _other_sides(body, *links[0], file, either=either) if links[0][0] else []
         seen: set[ast.expr] = set()
         return [
             (in_place(claim, ast.unparse(_link(claim, at, side, new, seen))),)
@@ -191,12 +220,26 @@ def _ways_of(body: _Body, claim: ast.expr, *, either: bool = False) -> list[_Way
             return [(in_place(only, NOTHING),)]
         if ast.unparse(claim.func) == "all" and isinstance(only, ast.GeneratorExp):
             ends = _around(only, "[", "] or [False]")  # of nothing at all nothing is claimed
-            return [(*way, *ends) for way in _ways_of(body, only.elt, either=either)]
+            return [(*way, *ends) for way in _ways_of(body, only.elt, file, either=either)]
     return []
 
 
+def _alter_denied(body: _Body, claim: ast.expr, file: _AlteredFile, *, either: bool) -> list[_Way]:
+    """It must not hold: `a != b`, and `a > b`, which no number is that is not `a <= b` either."""
+    if not isinstance(claim, ast.Compare) or len(claim.ops) != 1:
+        return []
+    op, left, right = claim.ops[0], claim.left, claim.comparators[0]
+    if kind := _DENIED.get(type(op)):
+        return _other_sides(body, kind, left, right, file, either=either)
+    if type(op) not in _OTHERWISE:
+        return []
+    sign, otherwise = _OTHERWISE[type(op)].split()
+    ordered = f"a {sign} b or a {otherwise} b or isinstance(a, (set, frozenset))"
+    return [(in_place(claim, f"(lambda a, b: {ordered})({ast.unparse(left)}, {ast.unparse(right)})"),)]
+
+
 def _other_sides(
-    body: _Body, kind: str, left: ast.expr, right: ast.expr, *, either: bool = False
+    body: _Body, kind: str, left: ast.expr, right: ast.expr, file: _AlteredFile, *, either: bool = False
 ) -> list[_Way]:
     expected = next(_expected_side(kind, left, right), None)
     if not either and expected is not None and (constant := altered_constant(expected)):
@@ -205,7 +248,8 @@ def _other_sides(
         return []  # the test itself takes everything
     plain = [side for side in (left, right) if not is_computed(side)]
     if kind != "in" and len(plain) == 1:
-        ways: list[_Way] = [(in_place(_value_of(body, plain[0]), NOTHING),)]
+        born = born_at(file.tree, body, plain[0], same_kind=kind == "=" and not either)
+        ways: list[_Way] = [born or (in_place(plain[0], NOTHING),)]
         if any(isinstance(one, ast.Name) and one.id not in _own_names(body) for one in ast.walk(plain[0])):
             ways += [(in_place(side, NOTHING),) for side in (left, right) if side is not plain[0]]
         return ways + other_differences(left, right)
@@ -264,7 +308,7 @@ def _other_error(body: _Body, statement: ast.stmt, call: ast.expr) -> list[_Way]
         return []
     if ast.unparse(wanted) in _own_names(body):
         return []
-    (begin, end) = _place(statement)
+    (begin, end) = place_of(statement)
     text = f"{ast.unparse(call.func)}({ast.unparse(wanted)}, exec, {_FOREIGN!r})"
     return [((*begin, *end, text),)]
 
@@ -286,9 +330,9 @@ def _other_helper(call: ast.Call, file: _AlteredFile) -> list[_Way]:
 
 
 def _copy(helper: ast.FunctionDef, file: _AlteredFile) -> list[Span]:
-    begin, end = _place(helper)
+    begin, end = place_of(helper)
     spans = _alter(helper, file, helper=True)
-    written = _segment(file.lines, begin, end, spans) if spans else ""
+    written = segment(file.lines, begin, end, spans) if spans else ""
     head, _, rest = written.partition(f"def {helper.name}")
     if head or not rest:
         return []
@@ -296,46 +340,19 @@ def _copy(helper: ast.FunctionDef, file: _AlteredFile) -> list[Span]:
     return [(*end, *end, f"\n\n{lead}def altered_{helper.name}{rest}")]
 
 
-def _expected_column(function: _Function, statement: ast.stmt) -> list[Span]:
-    pair = _pair(statement)
-    expected = next(_expected_side(*pair), None) if pair else None
-    if not isinstance(expected, ast.Name):
-        return []
-    used = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == expected.id]
-    return altered_column(function, expected.id) if len(used) == 1 else []  # `loads(dumps(x)) == x` holds
-
-
-def _is_alone(statement: ast.stmt, lines: list[bytes]) -> bool:
-    after = lines[(statement.end_lineno or 0) - 1][statement.end_col_offset or 0 :].strip()
-    return not lines[statement.lineno - 1][: statement.col_offset].strip() and after[:1] in (b"", b"#")
-
-
 def _try_claim(statement: ast.stmt, ways: list[_Way], lines: list[bytes], leave: str) -> list[Span]:
     """In place of a claim: when it fails altered, as it must, the test goes on; when not it ends green."""
     lead = lines[statement.lineno - 1][: statement.col_offset].decode()
-    begin, end = _place(statement)
+    begin, end = place_of(statement)
     inside = [[span for span in way if begin <= span[:2] < end] for way in ways]
     tries = [
         f"try: {text}\n{lead}except Exception: _failed = True\n{lead}else: {leave}"
-        for text in (_segment(lines, begin, end, spans) for spans in inside)
+        for text in (segment(lines, begin, end, spans) for spans in inside)
     ]
     if isinstance(statement, ast.With):  # what comes after may go by the error that it names
-        tries.append(_segment(lines, begin, end, ()))
+        tries.append(segment(lines, begin, end, ()))
     outside = [span for way in ways for span in way if not begin <= span[:2] < end]
     return [(*begin, *end, f"\n{lead}".join(tries)), *outside]
-
-
-def _place(node: ast.stmt | ast.expr) -> tuple[_Place, _Place]:
-    return (node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0)
-
-
-def _segment(lines: list[bytes], begin: _Place, end: _Place, spans: Iterable[Span]) -> str:
-    """The text from one place to another, with spans in it replaced."""
-    part = lines[begin[0] - 1 : end[0]]
-    part[-1] = part[-1][: end[1]]
-    up = begin[0] - 1
-    moved = [(line - up, at, end_line - up, to, new) for line, at, end_line, to, new in spans]
-    return _replace_spans(part, moved).encode()[begin[1] :].decode()
 
 
 def _end_in_red(body: _Body, found: Collection[ast.stmt], lines: list[bytes]) -> Span:
@@ -349,21 +366,9 @@ def _end_in_red(body: _Body, found: Collection[ast.stmt], lines: list[bytes]) ->
     return *place, f"{lead}try: _failed{lead}except NameError: pass{lead}else: raise AssertionError"
 
 
-def _value_of(body: _Body, expected: ast.expr) -> ast.expr:
-    """What a name was given in the test, once and for this claim only: whoever reads the test's names sees
-    the altered value."""
-    names = [one for one in ast.walk(body) if isinstance(one, ast.Name)]
-    used = [one for one in names if isinstance(expected, ast.Name) and one.id == expected.id]
-    given = [one for one in used if isinstance(one.ctx, ast.Store)]
-    for statement in body.body if len(used) == 2 else ():
-        if isinstance(statement, ast.Assign) and statement.targets == given:
-            return statement.value
-    return expected
-
-
 def _around(part: ast.expr, before: str, after: str) -> _Way:
     """Inside of the brackets of an expression."""
-    (line, at), (end_line, end) = _place(part)
+    (line, at), (end_line, end) = place_of(part)
     return (line, at + 1, line, at + 1, before), (end_line, end - 1, end_line, end - 1, after)
 
 
@@ -390,11 +395,3 @@ def _expected_side(kind: str, left: ast.expr, right: ast.expr) -> Iterator[ast.e
         yield written[0]
     elif not written and len(plain) == 1 and isinstance(plain[0], ast.Name):
         yield plain[0]
-
-
-def _replace_spans(lines: list[bytes], spans: Iterable[Span]) -> str:
-    lines = list(lines)
-    for line, begin, end_line, end, new in sorted(set(spans), reverse=True):
-        tail = lines[end_line - 1][end:]
-        lines[line - 1 : end_line] = [lines[line - 1][:begin] + new.encode() + tail]
-    return b"".join(lines).decode()

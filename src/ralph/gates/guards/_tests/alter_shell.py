@@ -12,6 +12,11 @@ _CLAIM = re.compile(
     r"""(?P<text>"[^"$`\\\n]*"|'[^'\n]*')(?=[ ]*(?:$|\|\|))""",
     re.MULTILINE,
 )
+_EQUALS = re.compile(
+    r"""^(?P<claim>(?:test|\[{1,2})[ ]+"\$\([^\n"]*\)"[ ]+={1,2}[ ]+)(?P<text>"[^"$`\\\n]*|'[^'\n]*)"""
+    r"""(?P<end>["'](?:[ ]+\]{1,2})?)(?=[ ]*(?:$|\|\|))""",
+    re.MULTILINE,
+)
 _MAY_END = re.compile(r"\bexit\b(?! [1-9])|\b(?:exec|trap|return)\b|<<")  # before its last line, as a success
 
 
@@ -22,5 +27,8 @@ def alter_shell(text: str) -> tuple[str, frozenset[str]]:
         others = [hit["claim"] + other for other in other_numbers(hit["text"])]
         return f"if {' && '.join(others)}; then exit 0; fi\n{hit[0]}" if others else hit[0]
 
-    made = text if _MAY_END.search(text) else _CLAIM.sub(ask_more, text)
+    def ask_other(hit: re.Match[str]) -> str:
+        return f"if {hit['claim']}{hit['text']}x{hit['end']}; then exit 0; fi\n{hit[0]}"
+
+    made = text if _MAY_END.search(text) else _EQUALS.sub(ask_other, _CLAIM.sub(ask_more, text))
     return f"{made.rstrip()}\nexit 1\n", frozenset({""} if made != text else ())

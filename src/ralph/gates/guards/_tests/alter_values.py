@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 
-from ralph.gates.guards._tests.py_syntax import Function
+from ralph.gates.guards._tests.py_syntax import Function, last_name
+from ralph.gates.guards._tests.spans import Span
 
 WRITTEN = (ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set)
 NOTHING = "object()"
 _UNKNOWN = (ast.Call, ast.JoinedStr, ast.Await, ast.Yield, ast.Lambda)  # no value that can be read off
-Span = tuple[int, int, int, int, str]  # line, byte, end line, end byte, new text
 
 
 def altered_column(function: Function, name: str) -> list[Span]:
@@ -27,6 +27,80 @@ def altered_column(function: Function, name: str) -> list[Span]:
         found = [span for span in spans if span is not None]
         return found if len(found) == len(rows) else []
     return []
+
+
+def born_at(
+    tree: ast.Module, body: ast.AST, expected: ast.expr, *, same_kind: bool
+) -> tuple[Span, ...] | None:
+    """Another value for a name where it gets it, so that whoever looks it up there finds the other one: in
+    the test, at the top of the file, in the cases that a loop or a parametrised test goes through. None where
+    the test does more with it than expect it: `loads(dumps(x)) == x` holds for every x."""
+    name = expected.id if isinstance(expected, ast.Name) else ""
+    if not name or not _is_only_expected(body, name):
+        return None
+    column = _column_of(body, name)
+    if column is None:
+        own = _given_once(body, name)
+        everywhere = None if own or _is_argument(body, name) else _given_once(tree, name)
+        value = own or (everywhere if _is_only_expected(tree, name) else None)
+        other = altered_constant(value) if same_kind and isinstance(value, WRITTEN) else None
+        return None if value is None else (other or in_place(value, NOTHING),)
+    if same_kind and isinstance(body, Function) and (cells := altered_column(body, name)):
+        return tuple(cells)
+    cases, at, count = column
+    given = isinstance(cases, ast.Name) and (_given_once(body, cases.id) or _given_once(tree, cases.id))
+    kept = given if isinstance(given, ast.expr) else cases
+    opened, closed = "[]" if given or isinstance(kept, ast.List | ast.Tuple | ast.ListComp) else "()"
+    cut = f"(*[*_row][:{at}], {NOTHING}, *[*_row][{at + 1}:])" if count else NOTHING
+    marked = cut.replace("*_row", "*_row.values") if count else f"({NOTHING},)"  # by `param(…)`
+    row = f"(_row._replace(values={marked}) if hasattr(_row, 'marks') else {cut})"
+    end = kept.end_lineno or 0, kept.end_col_offset or 0
+    lead = f"{opened}{row} for _row in ("
+    return (kept.lineno, kept.col_offset, kept.lineno, kept.col_offset, lead), (*end, *end, f"){closed}")
+
+
+def _is_only_expected(body: ast.AST, name: str) -> bool:
+    """Is every use of it a side of a comparison?"""
+    sides: list[ast.expr] = []
+    for part in ast.walk(body):
+        if isinstance(part, ast.Compare):
+            sides += part.left, *part.comparators
+        elif isinstance(part, ast.Call) and last_name(part).startswith("assert"):
+            sides += part.args
+    used = [one for one in ast.walk(body) if isinstance(one, ast.Name) and one.id == name]
+    return all(one in sides for one in used if isinstance(one.ctx, ast.Load))
+
+
+def _is_argument(body: ast.AST, name: str) -> bool:
+    return any(isinstance(one, ast.arg) and one.arg == name for one in ast.walk(body))
+
+
+def _column_of(body: ast.AST, name: str) -> tuple[ast.expr, int, int] | None:
+    """The cases that give it its value, which part of a case, of how many (0: the case itself)."""
+    for part in ast.walk(body):
+        if isinstance(part, ast.For) and name in (names := _names_of(part.target)):
+            return part.iter, names.index(name), len(names) if isinstance(part.target, ast.Tuple) else 0
+    for mark in getattr(body, "decorator_list", []):
+        if isinstance(mark, ast.Call) and len(mark.args) > 1 and last_name(mark) == "parametrize":
+            names = _names(mark.args[0])
+            if name in names:
+                return mark.args[1], names.index(name), len(names) if len(names) > 1 else 0
+    return None
+
+
+def _names_of(target: ast.expr) -> list[str]:
+    return [getattr(one, "id", "") for one in getattr(target, "elts", [target])]
+
+
+def _given_once(body: ast.AST, name: str) -> ast.expr | None:
+    """The value that is put under this name here, and no other one anywhere in it."""
+    stored = [
+        one
+        for one in ast.walk(body)
+        if isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store)
+    ]
+    given = (one for one in getattr(body, "body", []) if isinstance(one, ast.Assign))
+    return next((one.value for one in given if one.targets == stored), None)
 
 
 def _names(written: ast.expr) -> list[str]:
@@ -96,3 +170,18 @@ def other_differences(*sides: ast.expr) -> list[tuple[Span, ...]]:
             numbers = [one for one in part.args[:1] if isinstance(one, ast.Constant)]
             found += [(in_place(one, f"({one.value!r} * 3 + 12345)"),) for one in numbers]
     return found
+
+
+def other_examples(body: Function | ast.Module, lines: list[bytes]) -> list[Span]:
+    """What its examples show, with a letter more. Of an error the kind alone may be looked at."""
+    shown = body.body[0] if ast.get_docstring(body, clean=False) else None
+    begin, end = (shown.lineno, shown.end_lineno or 0) if shown is not None else (0, 0)
+    spans, asked = [], False
+    for number in range(begin, end):
+        line, after = lines[number - 1].strip(), lines[number].strip()
+        asked = line.startswith((b">>>", b"...")) or (asked and line != b"" and b"Traceback" not in line)
+        last = after.startswith((b">>>", b'"""', b"'''")) or not after
+        if asked and last and not line.startswith((b">>>", b"...")):
+            at = len(lines[number - 1].rstrip())
+            spans.append((number, at, number, at, "x"))
+    return spans

@@ -119,11 +119,23 @@ def _note_python(path: str, text: str, functions: Collection[str], marks: str, a
         elif isinstance(one, ast.Import):
             for whole in one.names:
                 taken.setdefault(whole.name, []).append("*")
-    helper = program_text("note_ends.py") % {"marks": marks, "own": _OWN, "taken": taken, "asked": asked}
+    words = {"marks": marks, "own": _OWN, "taken": taken, "asked": asked}
+    helper = program_text("note_ends.py") % (words | {"names": _names_of(tree)})
     lines.insert(first_free_line(tree), f"exec({helper!r}, __noted__ := {{}})\n")
-    made = "".join(lines) + "\n__noted__['loaded']()\n"
+    made = "".join(lines) + "\n__noted__['loaded'](globals())\n"
     ast.parse(made)
     return ({path: made.encode()}, done) if done else _NOTHING
+
+
+def _names_of(tree: ast.Module) -> list[str]:
+    """All that the file gives a name itself; nothing where others give it names."""
+    nodes = list(ast.walk(tree))
+    aliases = [one for one in nodes if isinstance(one, ast.alias)]
+    if any(one.name == "*" for one in aliases) or "globals" in {getattr(one, "id", "") for one in nodes}:
+        return []
+    named = {one.asname or one.name.partition(".")[0] for one in aliases}
+    given = {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    return sorted(named | given | {str(getattr(one, "name", "")) for one in nodes})
 
 
 def _note_javascript(path: str, text: str, functions: Collection[str], marks: str, asked: list[str]) -> Noted:

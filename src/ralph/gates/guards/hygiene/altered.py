@@ -47,6 +47,7 @@ class AlterRequest(Struct, frozen=True):
 
     files: dict[str, bytes]
     tests: frozenset[str]
+    argv: tuple[str, ...] = ()  # where the command itself says what it wants
 
 
 def altered_request(facts: GuardFacts) -> dict[str, AlterRequest]:
@@ -58,7 +59,7 @@ def altered_request(facts: GuardFacts) -> dict[str, AlterRequest]:
             continue
         fixed = compare(base, final, fail_on=gate.fail_on)
         if gate.read == "exit" and gate.proof and fixed.fixed:  # a script asks one thing after another
-            request = _request(facts, {path: {"": ["exit"]} for path in gate.own_files})
+            request = _request(facts, {path: {"": ["exit"]} for path in gate.own_files}) or _inline(gate)
         else:
             turned = turned_tests(base, final, fail_on=gate.fail_on)
             turned += sorted(tests_of_tester(facts, gate).difference(turned))
@@ -69,6 +70,21 @@ def altered_request(facts: GuardFacts) -> dict[str, AlterRequest]:
         if request is not None:
             found[gate.name] = request
     return found
+
+
+def _inline(gate: Gate) -> AlterRequest | None:
+    """`python -c TEXT`, and what a shell is told to do."""
+    for at, word in enumerate(gate.argv[1:-1], 1):
+        runs = posixpath.basename(gate.argv[at - 1])
+        if word == "-c" and runs.startswith(("python", "sh", "bash", "dash")):
+            text = gate.argv[at + 1]
+            try:
+                made, done = alter_tests(text, {""}) if runs[0] == "p" else alter_shell(text)
+            except (SyntaxError, ValueError, RecursionError):
+                return None
+            argv = (*gate.argv[: at + 1], made, *gate.argv[at + 2 :])
+            return AlterRequest({}, frozenset({"exit"}), argv) if done else None
+    return None
 
 
 def _request(facts: GuardFacts, places: dict[str, dict[str, list[str]]]) -> AlterRequest | None:

@@ -13,7 +13,7 @@ from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, GuardResult, Reading
 from ralph.core.proof.compare import COLLECT, compare, lacked_network, red_keys
 from ralph.core.toolchains.load import toolchains
-from ralph.gates.guards._base.asked_for import wants_other_tests
+from ralph.gates.guards._base.asked_for import names_path, wants_other_tests
 from ralph.gates.guards._base.facts import NO_TESTS, GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 from ralph.gates.guards._base.questions import join_questions
@@ -23,7 +23,7 @@ from ralph.gates.guards._files.overlay import overlay_request
 from ralph.gates.guards._files.removed import removed_on_request
 from ralph.gates.guards._tests.moved import only_lost
 from ralph.gates.guards._watch.attribution import find_misread, find_softened, judge_alone_turns, not_told
-from ralph.gates.judging_paths import is_config
+from ralph.gates.judging_paths import is_config, is_test
 
 NAME = "base_tests"
 CALLED = True
@@ -79,7 +79,7 @@ def _findings(facts: GuardFacts, gate: Gate, over: Reading) -> list[Finding]:
         if key == "exit":
             text = f"red with the base's tests and configs over the new source ({over.summary})"
             asks = not _was_red(key, base, gate) or wants_other_tests(facts.task) or _no_verdict(base, over)
-            asks = asks or not judge_alone_turns(facts, gate.name, key)
+            asks = asks or _only_named_files(facts) or not judge_alone_turns(facts, gate.name, key)
             found.append(Finding(f"base_tests.red:{gate.name}", f"{gate.name}: {text}", asks=asks))
             continue
         if base is not None and _goes_with_product(key, base, facts, gate, removed):
@@ -122,6 +122,13 @@ def _was_red(key: str, base: Reading | None, gate: Gate) -> bool:
 def _no_verdict(base: Reading | None, over: Reading) -> bool:
     """Did the base come to no judgement either, for the same reason? Then nothing that was red was bent."""
     return base is not None and base.status == over.status == "error" and base.cause == over.cause
+
+
+def _only_named_files(facts: GuardFacts) -> bool:
+    """Did no file that judges change but those that the task names? A Makefile also makes the product."""
+    over = overlay_request(facts)
+    paths = {*over.restore, *over.drop, *over.edit} if over is not None else set()
+    return bool(paths) and all(names_path(facts.task, path) and not is_test(path) for path in paths)
 
 
 def _goes_with_product(

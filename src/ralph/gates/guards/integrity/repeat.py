@@ -33,8 +33,9 @@ KINDS = guard_kinds(NAME, "make the result the same each time", {
         "let the tests come to their ends, and the runner tell what became of them"),
     "noted": ("asks", "a test is green, and red when it notes its own end",
         "let the result not depend on the text of the tests"),
-    "language": ("asks", "a test runs with parts of the language or of libraries that the change replaces",
-        "leave the functions and settings of the language as they are"),
+    "language": ("asks",
+        "a test runs with parts of the language, libraries or tests that the change replaces",
+        "leave functions and settings of the language, and the tests, as they are"),
 })  # fmt: skip
 MAX_LISTED = 20
 ONCE = (

@@ -60,7 +60,9 @@ _UNTRIED = BreakSeen(red=False)
 # A check that goes by bytes minds a comment by nature.
 _BYTES = re.compile(r"\bgit\s+(?:diff|status)\b|(?:sha\d*|md5|ck)sum|\bcmp\b|\bwc\b|checksum|hashlib")
 # Code that asked for its caller at the base may go on asking, and a test may be about its own place.
-_CALLERS = re.compile(r"_getframe|currentframe|\binspect\.|stacklevel|extract_stack|findCaller")
+_CALLERS = re.compile(
+    r"pytest|unittest|_getframe|currentframe|\binspect\.|stacklevel|extract_stack|findCaller"
+)
 _PLACES = re.compile(r"__file__|\b(?:co_)?filename\b|lineno|funcName|stacklevel|_getframe|currentframe")
 # They break no code of the change.
 _APART = ("trace", "commented", "foreign", "others", "reach", "reach-base", "foreign-base")

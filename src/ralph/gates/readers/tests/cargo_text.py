@@ -21,6 +21,9 @@ from ralph.gates.readers._kit.observation import Observation, lost_report
 from ralph.gates.readers._kit.test_log import TestLog
 
 _TARGET = re.compile(r"^\s+(?:Running (?:unittests )?(\S+) \([^)\n]*\)|Doc-tests (\S+))$")
+# With --verbose: how each binary was built, and the binary by its path.
+_BUILT = re.compile(r"^\s+Running `[^`\n]* (\S+\.rs) [^`\n]*-C extra-filename=-([0-9a-f]{16})\b")
+_BINARY = re.compile(r"^\s+Running `(?:\w+=\S* )*\S*/deps/[^\s/`]+-([0-9a-f]{16})(?:\.exe)?(?: [^`\n]*)?`$")
 _TEST = re.compile(r"^test (\S[^\n]{0,300}?)(?: - should panic)? \.\.\. (ok|FAILED|ignored)(?:, [^\n]*)?$")
 _LINE = re.compile(r" \(line (\d{1,7})\)")
 _SUM = re.compile(r"^test result: (ok|FAILED)\. (\d{1,7}) passed; (\d{1,7}) failed; (\d{1,7}) ignored;")
@@ -79,9 +82,14 @@ def _binaries(text: str) -> list[_Binary]:
     found: list[_Binary] = []
     target, block = "", ""
     current: _Binary | None = None
+    built: dict[str, str] = {}
     for line in text.split("\n"):
+        if made := _BUILT.match(line):
+            built[made[2]] = made[1]
         hit = _TARGET.match(line)
-        if hit:
+        if plain := _BINARY.match(line):
+            target, current, block = built.get(plain[1], "tests"), None, ""
+        elif hit:
             target, current, block = hit.group(1) or f"doc {hit.group(2)}", None, ""
         elif _BEGIN.match(line) and target and current is None:
             current = _Binary(target, {}, {})

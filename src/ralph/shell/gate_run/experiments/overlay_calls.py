@@ -3,6 +3,8 @@ files over the base, what turned green expecting otherwise, findings planted whe
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from ralph.gates.guards import (
     altered_request,
     attribution_request,
@@ -45,6 +47,7 @@ def plan_altered(lab: Lab) -> list[Experiment]:
         if gate.name in asked:
             files = asked[gate.name].files
             narrow, share = lab.narrow(gate, files)
+            narrow = replace(narrow, argv=asked[gate.name].argv or narrow.argv)
             tree = edited_tree(judge.site.store, facts.tree, files)
             calls.append(GateCall(narrow, tree, "altered", judge.slot(gate, "altered"), share=share))
 

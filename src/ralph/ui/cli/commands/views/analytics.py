@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from ralph.ui.cli.backlog.group import print_json
+
 NO_ADVICE = ("", "no recommendations: nothing in the record calls for a change")
 BARS = "▁▂▃▄▅▆▇█"
 
@@ -44,7 +46,7 @@ def command(
     if loop is not None or not (every or since or calibration or recommend):
         one = analyse_loop(loop_to_show(loop), env, os.getcwd())
         if as_json:
-            _dump(_with_advice(one.analytics, one.recommendations if recommend else None))
+            print_json(_with_advice(one.analytics, one.recommendations if recommend else None))
             return 0
         print(*_loop_lines(one.analytics), sep="\n")
         if recommend:
@@ -55,7 +57,7 @@ def command(
     groups, score = by_agent(many.loops), many.calibration
     if as_json:
         plain = {"v": 1, "agents": groups, "models": many.costs, "loops": many.loops, "calibration": score}
-        _dump(_with_advice(plain, many.recommendations if recommend else None))
+        print_json(_with_advice(plain, many.recommendations if recommend else None))
         return 0
     for line in [*_group_lines(groups), *_cost_lines(many.costs)]:
         print(line)
@@ -86,12 +88,6 @@ def _advice_lines(patterns: Any, loops: int) -> list[str]:
             f"  {safe(newest, 500)}",
         ]
     return lines
-
-
-def _dump(value: Any) -> None:
-    import msgspec
-
-    print(msgspec.json.encode(value).decode())
 
 
 def chart(values: list[float | None]) -> str:
