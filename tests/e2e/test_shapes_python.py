@@ -50,13 +50,17 @@ def test_a_check_uses_what_its_user_has(shape, check, calls):
     folder = shape.top / "proj"
     recipe = "git init -q made && cd made && git commit -q --allow-empty -m one"
     files = {"Makefile": f"test:\n\t{recipe}\n\t.venv/bin/python value.py\n", "value.py": PY_BASE}
-    shape.project(folder, {**files, ".gitignore": ".venv/\n"}, {})
+    shape.project(folder, files, {})
     real = Path(shape.env()["HOME"]) / ".pyenv" / "versions" / "9" / "bin" / "python"
     write_all(real.parent, {"python": f"#!/bin/sh\nexec {calls} -q 'return 1' \"$1\"\n"})
     real.chmod(0o755)
     script = folder / ".venv" / "bin" / "installed-script"
     write_all(script.parent, {script.name: '#!/bin/sh\nexec grep "$@"\n'})
     script.chmod(0o755)
+    write_all(
+        folder / ".venv" / "lib",
+        {"frames/pyproject.toml": '[project]\nname = "frames"\ndependencies = ["absent"]\n'},
+    )
     (folder / ".venv" / "bin" / "python").symlink_to(real)
     done = shape.loop(shape.mends("value.py"), check=check)
     assert (done.code, done.loop.outcome) == (0, "verified"), done.report()

@@ -52,8 +52,6 @@ _CLASS_OF: dict[str, TaskClass] = {word: name for words, name in _OBJECTS for wo
 _TAILS = _set(
     "error errors warning warnings failure failures finding findings problem problems issue issues"
 ) | _set("complaint complaints check checks violation violations")
-_WRITES = _set("extend change introduce provide check")  # what may be done to the comments of the source, too
-_FINDINGS = _TAILS | {"lint"}
 _JOINTS = _set(
     "and or for to with so that in of when until where which by from into on if because while without via "
     "above over beyond past below under"
@@ -197,9 +195,8 @@ def _class_by_verb(task: str) -> TaskClass:
         if set(near) <= _WHOLE:
             return row[0]
         return "implement-feature" if row is _WHOLE_BUILD else "regression"
-    found = _head(near, row[1])
-    if words[at] in ("remove", "delete") and near and near[-1] not in _FINDINGS:
-        found = None  # "remove the linter", "delete type hints": what goes is no finding
+    away = words[at] in ("remove", "delete") and near and near[-1] not in _TAILS | {"lint"}  # a tool
+    found = None if away else _head(near, row[1])
     if found is None and row is _REPAIR and set(near) <= _EMPTY:
         # "fix it", "fix until green": what is meant stands elsewhere in the sentence
         found = _class_of_stated_fact(words) or ("test-pass" if _GREEN & set(words) else None)
@@ -207,8 +204,7 @@ def _class_by_verb(task: str) -> TaskClass:
 
 
 _ASIDE = frozenset({"about", "after", "before", "during", "per", "each", "between"})
-# Endings of verbs, each with the letter that stands in its place ("-": none).
-_LETTERS = ("ing-", "inge", "iedy", "iesy", "ed-", "ede", "es-", "s-")
+_LETTERS = ("ing-", "inge", "iedy", "iesy", "ed-", "ede", "es-", "s-")  # an ending, and the letter instead
 _ENDINGS = tuple((one[:-1], one[-1].strip("-")) for one in _LETTERS)
 _NOT_VERBS = frozenset({"tests", "checks", "builds", "types", "styles", "cases", "documents", "formatting"})
 
@@ -273,7 +269,7 @@ def _class_of_behaviour(verb: str, rest: list[str], text: str) -> TaskClass | No
 
 def _about_documents(verb: str, rest: list[str], near: list[str]) -> bool:
     """Is what changes a document: its object, or the place where it is changed?"""
-    if near[-1:] in (["comment"], ["comments"]) and verb in (WORDS.adds | WORDS.mends) - _WRITES:
+    if {"comment", "comments"} & {*near[-1:]} and verb in WORDS.of_comments:
         return False  # those that the program reads
     if verb in WORDS.documents or (verb in ("cleanup", "typo") and not near):
         return verb != "comment"

@@ -25,6 +25,7 @@ class TaskWords(Struct, frozen=True, kw_only=True):
     behaves: frozenset[str]
     documents: frozenset[str]
     of_documents: frozenset[str]
+    of_comments: frozenset[str]
     slips: frozenset[str]
     links: frozenset[str]
     chores: frozenset[str]

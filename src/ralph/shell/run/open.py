@@ -168,6 +168,8 @@ def _shares(store: Store, order: Order, pinned: Start) -> tuple[BoxTerms, tuple[
     # What is installed is what the work tree asks for; the base may ask for something else.
     users = tree_of(store, pinned.user_start_commit)
     lacking = shared.unmet_requirements(store, users, pinned.base_tree, box.share) if box.share else []
+    inside = tuple(f"{path}/" for path in box.share)  # packages bring manifests of their own
+    lacking = [path for path in lacking if not path.startswith(inside)]
     if lacking:
         note = f"{', '.join(box.share)} not shared: {', '.join(lacking)} in your work tree is not the base's"
         return msgspec.structs.replace(box, share=()), (*warnings, note)

@@ -31,7 +31,7 @@ from ralph.shell.process.client import CallSpec
 from ralph.shell.sandbox import bubblewrap, hidden_files, tools
 from ralph.shell.sandbox.bubblewrap import Box, Frame, SharedMount
 from ralph.shell.sandbox.own_copy import CopyPlace, Places
-from ralph.shell.sandbox.own_env import gate_env, package_folders, toolchain_folders
+from ralph.shell.sandbox.own_env import HOME_FILES, gate_env, package_folders, toolchain_folders
 from ralph.shell.sandbox.site import Site
 
 AGENT_AT = "/run/agent"  # where an agent that lives in the user's repository stands
@@ -49,15 +49,6 @@ _LINK = (
     '"$ip" link set eth0 up && "$ip" addr add 192.168.178.23/24 dev eth0; exec "$@"'
 )
 _NEW_NET = ("--user", "--map-root-user", "--net", "--", "/bin/sh", "-c", _LINK, "sh")
-_HOME = {
-    ".profile": "export EDITOR=vi\n",
-    ".bashrc": "alias ll='ls -l'\n",
-    ".gitconfig": "[user]\n\tname = {user}\n\temail = {user}@example.com\n",
-    ".ssh/known_hosts": "",
-    ".cache/.keep": "",
-    ".config/.keep": "",
-    "notes.txt": "call back on Monday\n",
-}
 # Processes that end at once use numbers up, others stay; two shells stand above the command, as on a terminal
 _AFTER_OTHERS = (
     'n=$1; shift; while [ "$n" -gt 0 ]; do ( : ); n=$((n - 1)); done; others=; '
@@ -365,7 +356,7 @@ def report_folder() -> str:
 
 
 def make_home(folder: str, env: Mapping[str, str]) -> str:
-    for path, text in _HOME.items():
+    for path, text in HOME_FILES.items():
         full = os.path.join(folder, path)
         os.makedirs(os.path.dirname(full), mode=0o700, exist_ok=True)
         with open(full, "w", encoding="utf-8") as file:

@@ -27,6 +27,16 @@ class PackagePlace(NamedTuple):
     parts: tuple[str, ...] = ("",)  # of it
 
 
+# The home of a check: made up, with what is usually there.
+HOME_FILES = {
+    ".profile": "export EDITOR=vi\n",
+    ".bashrc": "alias ll='ls -l'\n",
+    ".gitconfig": "[user]\n\tname = {user}\n\temail = {user}@example.com\n",
+    ".ssh/known_hosts": "",
+    ".cache/.keep": "",
+    ".config/.keep": "",
+    "notes.txt": "call back on Monday\n",
+}
 # `cargo` on PATH is a link that looks here for the real one.
 _TOOLCHAINS = (PackagePlace(".rustup", "RUSTUP_HOME"),)
 _PACKAGES = (
