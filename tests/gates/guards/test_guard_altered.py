@@ -4,6 +4,8 @@ import ast
 import contextlib
 import subprocess
 
+import re
+
 import pytest
 from guardkit import nest_tried
 from hypothesis import given as draw
@@ -345,6 +347,16 @@ CALLS_LEFT = [
     ("js", "expect(f().has(1)).toBe(x);"),
     ("js", "assert.throws(() => assert.equal(f(), 1));"),
 ]
+
+
+@pytest.mark.parametrize("ends", ["(done) => {", "function (done) {", "(t, ended) => {", "end => {"])
+def test_what_ends_by_a_call_is_left_alone(ends):
+    """Its callbacks come after its text has ended: that they were not come to by then shows nothing."""
+    name = re.findall(r"\w+", ends)[-1]
+    text = f"it('adds', {ends}\n  setImmediate(() => {{\n    assert.equal(f(), 3);\n    {name}();\n  }});\n}});\n"
+    assert alter_calls(text, {"adds"}, "js") == (text, frozenset())
+    sure = text.replace(f"    {name}();\n", "").replace(ends, "(t) => {")
+    assert alter_calls(sure, {"adds"}, "js")[1] == {"adds"}
 
 
 def written(kind, body):

@@ -261,7 +261,7 @@ def test_rust(tmp_path, asks):
     [
         (("make", "test"), {"a": "a.py"}),
         ((sys.executable, "check.py"), {"a": "a.py"}),
-        (("npx", "jest"), {"a": "a.js"}),
+        (("npx", "karma"), {"a": "a.js"}),
         (("go", "test"), {"m::TestA/sub": ""}),
         (("cargo", "test"), {"src/main.rs > tests::a": ""}),
         ((sys.executable, "-m", "pytest"), {}),

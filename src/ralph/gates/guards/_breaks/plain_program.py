@@ -14,13 +14,14 @@ from __future__ import annotations
 import json
 import posixpath
 import re
+import shlex
 from collections.abc import Callable, Mapping
 from functools import cache
 
 from msgspec import Struct
 
 from ralph.core.model.gate import Gate
-from ralph.gates.guards._parts.script_language import language
+from ralph.gates.guards._breaks.plain_javascript import javascript_program
 from ralph.gates.narrow_tests import MAX_TESTS
 from ralph.gates.programs import program_text
 from ralph.gates.runners import base_name, skip_launchers
@@ -78,18 +79,12 @@ def plain_program(
         text = _python_text(places, read, marks, spoken, dressed=dressed, moved=moved or not dressed)
         bare = ("main_program",) if base_name(words[runner]) == "unittest" else (*_BARE, "main_program.py")
         return Program({"main_program.py": text.encode()}, (*gate.argv[: at + runner + 1], *bare), _BARE_ENV)
-    if name == "node" and "--test" in words and all(map(language, tests.values())):
-        given = json.dumps([marks, dressed, sorted(set(tests.values()))])
-        text = program_text("plain_program.mjs").replace("WORDS", given)
-        flags = [word for word in words[1:] if word.startswith("-") and not word.startswith("--test")]
-        return Program(
-            {"main_program.mjs": text.encode()}, (*gate.argv[: at + 1], *flags, "main_program.mjs")
-        )
     if name == "go" and words[1:2] == ("test",):
         return _go_program(gate.argv[: at + 1], sorted(tests), read, paths, marks, dressed=dressed)
     if name == "cargo" and words[1:2] == ("test",):
         return _rust_program(gate.argv[: at + 1], sorted(tests), read, paths, marks, dressed=dressed)
-    return None
+    made = javascript_program(gate, tests, read, marks, dressed=dressed, spoken=spoken)
+    return Program(*made) if made is not None else None
 
 
 def _dotted_path(test: str, read: Read) -> str:
@@ -165,7 +160,11 @@ def _go_program(
         "calls": "\n".join(calls),
     }
     files["mainprogram/main.go"] = text.encode()
-    return Program(files, (*argv, "run", "./mainprogram"))
+    if dressed:
+        return Program(files, (*argv, "run", "./mainprogram"))
+    # Nothing that the go command itself starts: that would still be its own process.
+    build = shlex.join((*argv, "build", "-o", "main_program", "./mainprogram"))
+    return Program(files, ("/bin/sh", "-c", f"{build} && exec ./main_program"))
 
 
 def _bare_go(text: str) -> str:

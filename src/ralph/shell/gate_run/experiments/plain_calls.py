@@ -38,6 +38,7 @@ def plan(lab: Lab) -> list[Experiment]:
 
 def _experiment(lab: Lab, gate: Gate, names: frozenset[str], call: GateCall) -> Experiment:
     raised: set[str] = set()
+    ended: set[str] = set()  # what the first program called to its end; Python's does not say
 
     def take(heard: Heard) -> GateCall | None:
         failed, errors = (_tests_noted(lab, gate, names, heard.marks, letter) for letter in "re")
@@ -45,12 +46,17 @@ def _experiment(lab: Lab, gate: Gate, names: frozenset[str], call: GateCall) -> 
         if heard.call.stage == call.stage:
             plain[gate.name] = red
             _note_uncalled(lab, gate, names, heard.marks)
+            ended.update(_tests_noted(lab, gate, names, heard.marks, "c"))
             raised.update(errors - failed)
             return _call(lab, gate, names, "dressed") if red else None
         if heard.call.stage.endswith("-moved"):
             plain[gate.name] -= red & raised
             return None
         plain[gate.name] -= red
+        if ended and (silent := plain[gate.name] - _tests_noted(lab, gate, names, heard.marks, "c")):
+            plain[gate.name] -= silent  # nothing to compare it with
+            left = lab.tried.uncalled if has_program(gate) else lab.tried.bound
+            left[gate.name] = left.get(gate.name, frozenset()) | silent
         return _call(lab, gate, names, "moved") if plain[gate.name] & raised else None
 
     return Experiment("repeat", [call], take, needed=True)
@@ -58,11 +64,12 @@ def _experiment(lab: Lab, gate: Gate, names: frozenset[str], call: GateCall) -> 
 
 def _note_uncalled(lab: Lab, gate: Gate, names: frozenset[str], marks: bytes) -> None:
     """Python's program says what it has to leave out; the others say what they called to its end."""
-    if not has_program(gate):
+    if gate.read in ("pytest", "unittest"):
         lab.tried.bound[gate.name] = _tests_noted(lab, gate, names, marks, "u")
         return
     called = tuple(f"{name}/" for name in _tests_noted(lab, gate, names, marks, "c"))
-    lab.tried.uncalled[gate.name] = frozenset(name for name in names if not f"{name}/".startswith(called))
+    left = lab.tried.uncalled if has_program(gate) else lab.tried.bound
+    left[gate.name] = frozenset(name for name in names if not f"{name}/".startswith(called))
 
 
 def _tests_noted(lab: Lab, gate: Gate, names: frozenset[str], marks: bytes, letter: str) -> frozenset[str]:
