@@ -2,9 +2,8 @@
 
 import ast
 import contextlib
-import subprocess
-
 import re
+import subprocess
 
 import pytest
 from guardkit import nest_tried
@@ -353,7 +352,8 @@ CALLS_LEFT = [
 def test_what_ends_by_a_call_is_left_alone(ends):
     """Its callbacks come after its text has ended: that they were not come to by then shows nothing."""
     name = re.findall(r"\w+", ends)[-1]
-    text = f"it('adds', {ends}\n  setImmediate(() => {{\n    assert.equal(f(), 3);\n    {name}();\n  }});\n}});\n"
+    inner = f"setImmediate(() => {{\n    assert.equal(f(), 3);\n    {name}();\n  }});"
+    text = f"it('adds', {ends}\n  {inner}\n}});\n"
     assert alter_calls(text, {"adds"}, "js") == (text, frozenset())
     sure = text.replace(f"    {name}();\n", "").replace(ends, "(t) => {")
     assert alter_calls(sure, {"adds"}, "js")[1] == {"adds"}

@@ -209,12 +209,24 @@ def test_node(tmp_path, right, red):
 @pytest.mark.sample(test=2)
 @pytest.mark.parametrize("apart", [False, True])
 @pytest.mark.slow
-@pytest.mark.parametrize("asks", ['flag.Lookup("test.v") == nil', "len(os.Args) < 2", "false"])
+@pytest.mark.parametrize(
+    "asks",
+    [
+        'flag.Lookup("test.v") == nil',
+        "len(os.Args) < 2",
+        "runtime.NumGoroutine() == 1",
+        "!startedByGo()",
+        "false",
+    ],
+)
 def test_go(tmp_path, asks, apart):
     """The same for Go: flags and arguments of a test binary; what the test reads is found in its folder."""
     files = {
         "go.mod": "module example.com/a\n\ngo 1.19\n",
-        "p/p.go": 'package p\n\nimport (\n\t"flag"\n\t"os"\n)\n\nvar _ = flag.Lookup\nvar _ = os.Args\n\n'
+        "p/p.go": 'package p\n\nimport (\n\t"flag"\n\t"fmt"\n\t"os"\n\t"runtime"\n)\n\nvar _ = flag.Lookup\n'
+        "var _ = runtime.GC\n\nfunc startedByGo() bool {\n"
+        '\tdata, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", os.Getppid()))\n'
+        '\treturn string(data) == "go\\n"\n}\n\n'
         f"func Add(a, b int) int {{\n\tif {asks} {{\n\t\treturn 0\n\t}}\n\treturn a + b\n}}\n",
         "p/three.txt": "3",
         "p/p_test.go": 'package p\n\nimport (\n\t"os"\n\t"testing"\n)\n\nfunc TestAdd(t *testing.T) {\n'
@@ -232,10 +244,21 @@ def test_go(tmp_path, asks, apart):
     assert red_tests(tmp_path, files, gate, tests, dressed=True) == []
 
 
+OWN_WORDS = """String::from_utf8_lossy(&std::fs::read("/proc/self/exe").unwrap())
+        .contains(&("RUST_TEST_".to_string() + &"threads".to_uppercase()))"""
+
+
 @pytest.mark.sample(test=1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "asks", ["cfg!(test)", 'std::env::current_exe().unwrap().to_str().unwrap().contains("/deps/")']
+    "asks",
+    [
+        "cfg!(test)",
+        'std::env::current_exe().unwrap().to_str().unwrap().contains("/deps/")',
+        'std::env::var_os("LD_LIBRARY_PATH").is_some()',
+        OWN_WORDS,
+        "cfg!(debug_assertions)",
+    ],
 )
 def test_rust(tmp_path, asks):
     """The same for Rust: tests of several targets, and of modules of the crate, are called by one program."""
@@ -252,7 +275,6 @@ def test_rust(tmp_path, asks):
     targets = ["src/lib.rs > more::tests::adds", "tests/one.rs > adds", "tests/two.rs > adds"]
     gate = Gate(name="t", run="", argv=("cargo", "test", "--offline"), read="cargo")
     assert red_tests(tmp_path, files, gate, dict.fromkeys(targets, ""), dressed=False) == targets
-    (tmp_path / "main_copy").unlink()
     assert red_tests(tmp_path, files, gate, dict.fromkeys(targets, ""), dressed=True) == [], asks
 
 

@@ -1,8 +1,8 @@
-"""Tests in JavaScript called by an ordinary program: what runners give them is a stand-in of a few functions.
+"""Tests in JavaScript called by an ordinary program: a few functions stand in for what runners give them.
 
-Their files are rewritten to take it from there, so that nothing of the runner is loaded. The same stand-in is then
-used beneath the runner itself, in a file of tests that takes the place of the first: what it cannot do, it
-can do neither time.
+Their files are rewritten to take it from there, so that nothing of the runner is loaded. The same stand-in is
+then used beneath the runner itself, in a file of tests that takes the place of the first: what it cannot do,
+it can do neither time.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from ralph.core.model.gate import Gate
+from ralph.gates.command import word_set
 from ralph.gates.guards._breaks.wrap_javascript import is_module
 from ralph.gates.guards._parts.script_language import language
 from ralph.gates.narrow import narrow_to_files
@@ -26,10 +27,10 @@ _FROM = r"(?P<sign>['\"])(?:node:test|mocha|@jest/globals|vitest|ava)(?P=sign)"
 _IMPORT = re.compile(rf"\bimport\s+(?P<names>[\w$*{{][^;'\"]*?)\s*from\s*{_FROM}")
 _REQUIRE = re.compile(rf"\brequire\(\s*{_FROM}\s*\)")
 _STRICT = re.compile(r"(?:#![^\n]*\n)?(?:\s*(?:\"use strict\"|'use strict');?)?")
-_GLOBALS = (
-    "describe it test suite context specify before after beforeEach afterEach beforeAll afterAll setup teardown"
-    " suiteSetup suiteTeardown fit fdescribe xit xtest xdescribe xcontext expect jest vi"
-).split()
+_GLOBALS = word_set(
+    "describe it test suite context specify before after beforeEach afterEach beforeAll afterAll setup"
+    " teardown suiteSetup suiteTeardown fit fdescribe xit xtest xdescribe xcontext expect jest vi"
+)
 # How a runner is told the one test that calls the others.
 _INSIDE = {
     "node": "API.test('main', (own) => go(own));",
@@ -51,7 +52,7 @@ def javascript_program(
     dressed: bool,
     spoken: str,
 ) -> tuple[dict[str, bytes], tuple[str, ...]] | None:
-    """Files to write over the result, and what to execute then. `spoken`: what changed files said at the base."""
+    """Files to write over the result, and what to execute. `spoken`: of the changed files at the base."""
     runner = recognise(gate.argv)
     kind = runner.name if runner else gate.read if gate.reporter[:1] == (COMMAND,) else ""
     paths = sorted(set(tests.values()))
@@ -111,7 +112,7 @@ def _without_runner(text: str) -> str:
     """The text of tests with the stand-in for what a runner gives them."""
     text = _IMPORT.sub(lambda found: _bound(found["names"]), text)
     text = _REQUIRE.sub(_OWN, text)
-    missing = [name for name in _GLOBALS if _is_global(name, text)]
+    missing = [name for name in sorted(_GLOBALS) if _is_global(name, text)]
     if not missing:
         return text
     found = _STRICT.match(text)
@@ -131,7 +132,7 @@ def _bound(names: str) -> str:
     if names.startswith("type "):
         return ""
     if "*" in names:
-        return f"const {names.split()[-1]} = {_OWN}"
+        return f"const {names.rsplit(maxsplit=1)[-1]} = {_OWN}"
     kept = [part.strip() for part in parts.rstrip("} \n").split(",") if not part.strip().startswith("type ")]
     bound = ", ".join(re.sub(r"\s+as\s+", ": ", part) for part in kept if part)
     first = whole.strip(" ,\n")

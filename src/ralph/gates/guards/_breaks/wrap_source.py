@@ -85,9 +85,9 @@ def broken_versions(
 ) -> list[tuple[str, dict[str, bytes]]]:
     """(function, the files with that function broken), the largest first.
 
-    It does nothing and gives nothing back. `other`: an object that equals nothing else; in Go and Rust it does
-    its work and gives something foreign. A test that asks only whether something came back notices nothing,
-    one that asks only whether it is true notices the other.
+    It does nothing and gives nothing back. `other`: an object that equals nothing else; in Go and Rust it
+    does its work and gives something foreign. A test that asks only whether something came back notices
+    nothing, one that asks only whether it is true notices the other.
     """
     if len(new) > MAX_CHARS:
         return []
