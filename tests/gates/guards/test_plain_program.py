@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from ralph.core.model.gate import Gate
+from ralph.gates.guards._breaks.plain_javascript import _without_runner
 from ralph.gates.guards._breaks.plain_program import plain_program
 
 PYTEST = Gate(name="t", run="", argv=(sys.executable, "-m", "pytest", "-q"), read="pytest")
@@ -190,6 +191,8 @@ def test_what_the_project_goes_by_is_left_to_it(spoken):
         ("Object.keys(process.env).some((name) => /TEST_CONTEXT/.test(name))", ["a.test.mjs"]),
         ("!import.meta.url.includes('node_modules')", ["a.test.mjs"]),
         ("process.env.SHOP_ENV === 'test'", ["a.test.mjs"]),
+        ("process.moduleLoadList.some((name) => name.includes('test_runner'))", ["a.test.mjs"]),
+        ("new Error().stack.includes('test_runner')", ["a.test.mjs"]),
         ("true", []),
     ],
 )
@@ -204,6 +207,50 @@ def test_node(tmp_path, right, red):
     tests = {"adds": "a.test.mjs"}
     assert red_tests(tmp_path, files, gate, tests, dressed=False) == red
     assert red_tests(tmp_path, files, gate, tests, dressed=True) == []
+
+
+OWN = "(globalThis[Symbol.for('ordinary')] ?? new Proxy(() => {}, { get: () => () => {} }))"
+
+
+@pytest.mark.parametrize(
+    ("text", "instead"),
+    [
+        ("import test from 'node:test';", f"const test = {OWN};"),
+        ("import { it as one, type Mock, vi } from 'vitest';", f"const {{ it: one, vi }} = {OWN};"),
+        ("import test, { mock } from 'node:test';", f"const test = {OWN}; const {{ mock }} = {OWN};"),
+        ("import type { Mock } from 'vitest';", ";"),
+        ("import * as all from 'ava';", f"const all = {OWN};"),
+        ('const { it } = require("mocha");', f"const {{ it }} = {OWN};"),
+        (
+            "const x = require('./it');\nit('a', () => {});",
+            f" const {{ it }} = {OWN}; const x = require('./it');",
+        ),
+        ("'use strict';\nit.each([1])('a', f);", f"'use strict'; const {{ it }} = {OWN}; "),
+        ("function it() {}\nit('a');\nx.test();", "function it() {}\nit('a');\nx.test();"),
+    ],
+)
+def test_what_a_runner_gives_comes_from_elsewhere(text, instead):
+    """By imports of all forms, and by names that are known everywhere and not declared in the file."""
+    assert _without_runner(text).startswith(instead)
+
+
+@pytest.mark.parametrize("dressed", [False, True])
+def test_a_file_that_needs_more_of_its_runner_is_not_called(tmp_path, dressed):
+    """One test of it ends, and the file is none that was called to its end: nothing is red for that."""
+    files = {
+        "a.test.mjs": "import test from 'node:test';\nimport assert from 'node:assert';\n"
+        "test('adds', () => assert.equal(3, 3));\ntest('more', (t) => t.assert.snapshot(3));\n",
+        "b.test.mjs": "import { test, beforeEach, describe } from 'node:test';\n"
+        "import assert from 'node:assert';\n"
+        "describe('all', () => {\n  let one;\n  beforeEach(() => { one = 1; });\n"
+        "  test('mocks', async (t) => {\n    const f = t.mock.fn();\n    f(one);\n"
+        "    assert.equal(f.mock.callCount(), 1);\n    await t.test('inner', () => assert.ok(one));\n"
+        "    t.skip();\n  });\n});\n",
+    }
+    gate = Gate(name="t", run="", argv=("node", "--test"), read="node", reporter=("--x",))
+    tests = {"adds": "a.test.mjs", "more": "a.test.mjs", "mocks": "b.test.mjs"}
+    called = red_tests(tmp_path, files, gate, tests, dressed=dressed, letters="cr")
+    assert called == ["b.test.mjs"]
 
 
 @pytest.mark.sample(test=2)
