@@ -40,6 +40,11 @@ _INSIDE = {
     "ava": "API.default('main', async (t) => { t.timeout(600000); await go(); t.pass(); });",
 }
 _LIBRARIES = {"node": "node:test", "vitest": "vitest", "ava": "ava"}
+# A runner that prepares more than these functions do: what is red without it may be so for want of that.
+_PREPARED = re.compile(
+    r"setup|jsdom|happy-dom|edge-runtime|process\.env|\benv\b|environmentVariables|nodeArguments"
+    r"|\brequire[\"']?\s*:|\b[A-Z][A-Z_]+="
+)
 _PLACE = re.compile(r"import\.meta\.(?:url|dirname|filename)|__dirname|__filename")
 
 
@@ -51,13 +56,21 @@ def javascript_program(
     *,
     dressed: bool,
     spoken: str,
+    settings: Mapping[str, str],
 ) -> tuple[dict[str, bytes], tuple[str, ...]] | None:
-    """Files to write over the result, and what to execute. `spoken`: of the changed files at the base."""
+    """Files to write over the result, and what to execute. `spoken`: of the changed files at the base;
+    `settings`: files of its settings there, as the agent cannot write them."""
     runner = recognise(gate.argv)
     kind = runner.name if runner else gate.read if gate.reporter[:1] == (COMMAND,) else ""
     paths = sorted(set(tests.values()))
     texts = {path: (read(path) or b"").decode("utf-8", "replace") for path in paths}
     if kind not in _INSIDE or not all(map(language, paths)):
+        return None
+    own = (
+        gate.run,
+        *(text for path, text in settings.items() if re.search(rf"package\.json|vite|{kind}", path)),
+    )
+    if not (runner and kind == "node") and _PREPARED.search("\n".join(own)):
         return None
     if kind == "vitest" and _PLACE.search("\n".join((spoken, *texts.values()))):
         return None  # what is bundled has another place

@@ -73,10 +73,12 @@ def plain_program(
     dressed: bool,
     moved: bool = False,
     spoken: str = "",
+    settings: Mapping[str, str] | None = None,
 ) -> Program | None:
     """A program that calls these tests (id -> file; "" = not known); None where none can be made.
 
-    `moved`: dressed, and under other names all the same. `spoken`: what the changed files said at the base.
+    `moved`: dressed, and under other names all the same. `spoken`: what the changed files said at the base;
+    `settings`: its files of settings there.
     """
     if not tests or len(tests) > MAX_TESTS or gate.cwd not in (".", ""):
         return None
@@ -93,7 +95,9 @@ def plain_program(
         return _go_program(gate.argv[: at + 1], sorted(tests), read, paths, marks, dressed=dressed)
     if name == "cargo" and words[1:2] == ("test",):
         return _rust_program(gate.argv[: at + 1], sorted(tests), read, paths, marks, dressed=dressed)
-    made = javascript_program(gate, tests, read, marks, dressed=dressed, spoken=spoken)
+    made = javascript_program(
+        gate, tests, read, marks, dressed=dressed, spoken=spoken, settings=settings or {}
+    )
     return Program(*made) if made is not None else None
 
 

@@ -10,8 +10,10 @@ from msgspec.structs import replace
 
 from ralph.core.model.gate import Gate
 from ralph.gates.guards import files_of_tests, is_repeated, turned_green
-from ralph.gates.guards._base.texts import pairs
+from ralph.gates.guards._base.texts import decode, pairs
 from ralph.gates.guards._breaks.plain_program import has_program, plain_program
+from ralph.gates.judging_paths import is_config
+from ralph.gates.seal import SHELL
 from ralph.shell.gate_run.answers import GateCall, Heard
 from ralph.shell.gate_run.schedule import Experiment, Lab
 from ralph.shell.git.trees import edited_tree
@@ -34,6 +36,10 @@ def plan(lab: Lab) -> list[Experiment]:
             left = lab.tried.uncalled if has_program(gate) else lab.tried.bound
             left[gate.name] = names
     return found
+
+
+def _is_setting(path: str) -> bool:
+    return is_config(path) or path == "package.json"
 
 
 def _experiment(lab: Lab, gate: Gate, names: frozenset[str], call: GateCall) -> Experiment:
@@ -95,12 +101,17 @@ def _call(lab: Lab, gate: Gate, names: frozenset[str], dress: str = "") -> GateC
         dressed=bool(dress),
         moved=dress == "moved",
         spoken="\n".join(pair.old for pair in pairs(facts)),
+        settings={
+            path: decode(facts.read_base(path)) for path in sorted(facts.base_paths) if _is_setting(path)
+        },
     )
     if program is None:
         return None
     own = replace(
         gate,
         argv=program.argv,
+        run=program.argv[-1] if program.argv[:2] == SHELL else gate.run,  # whose programs the box must have
+        tool_sha=gate.tool_sha if program.argv[0] == gate.argv[0] else "",
         reporter=(),
         read="exit",
         env={**gate.env, **program.env},
