@@ -326,6 +326,37 @@ def test_rust(tmp_path, asks):
 
 
 @pytest.mark.parametrize(
+    ("settings", "run", "called"),
+    [
+        ({}, "npx jest", True),
+        (
+            {"jest.config.js": "module.exports = { testEnvironment: 'node', verbose: true };"},
+            "npx jest",
+            True,
+        ),
+        (
+            {".eslintrc.json": '{"env": {"node": true}}', ".mocharc.json": '{"require": ["x"]}'},
+            "npx jest",
+            True,
+        ),
+        ({"jest.config.js": "module.exports = { setupFiles: ['./x.js'] };"}, "npx jest", False),
+        ({"jest.config.js": "process.env.TZ = 'UTC';\nmodule.exports = {};"}, "npx jest", False),
+        ({"package.json": '{"jest": {"testEnvironment": "jsdom"}}'}, "npx jest", False),
+        ({"package.json": '{"scripts": {"test": "cross-env TZ=UTC jest"}}'}, "npx jest", False),
+        ({}, "cross-env LANG=C npx jest", False),
+    ],
+)
+def test_what_a_runner_was_told_to_prepare_is_left_to_it(settings, run, called):
+    """What is red without it may be so for want of that. Whatever is told to other tools does not matter."""
+    gate = Gate(name="t", run=run, argv=("npx", "jest"), read="jest")
+    read = {"a.test.js": b"test('a', () => {});\n"}
+    made = plain_program(
+        gate, {"a": "a.test.js"}, read.get, frozenset(read), "/m", dressed=False, settings=settings
+    )
+    assert (made is not None) is called
+
+
+@pytest.mark.parametrize(
     ("argv", "tests"),
     [
         (("make", "test"), {"a": "a.py"}),

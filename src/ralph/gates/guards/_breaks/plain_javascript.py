@@ -116,14 +116,14 @@ def _text(inside: str, kind: str, marks: str, rows: list[tuple[str, str]], form:
         called = "import(at + '?again')" if inside == "mocha" else "import(/* @vite-ignore */ at)"
     lead += f"const url = (at) => pathToFileURL(at).href, load = (at) => {called};\n"
     given = json.dumps([marks, bool(inside), kind, rows])
-    text = program_text("plain_program.js").replace("WORDS", given, 1)
+    text = program_text("plain_javascript.js").replace("WORDS", given, 1)
     end = _INSIDE[inside].replace("API.", "RUNNER.") if inside else "await go();"
     return f"{lead}{text}\n{end}\n".encode()
 
 
 def _without_runner(text: str) -> str:
     """The text of tests with the stand-in for what a runner gives them."""
-    text = _IMPORT.sub(lambda found: _bound(found["names"]), text)
+    text = _IMPORT.sub(lambda found: _declare(found["names"]), text)
     text = _REQUIRE.sub(_OWN, text)
     missing = [name for name in sorted(_GLOBALS) if _is_global(name, text)]
     if not missing:
@@ -139,7 +139,7 @@ def _is_global(name: str, text: str) -> bool:
     return bool(re.search(rf"(?<![\w.$]){name}\s*[.(]", text)) and not re.search(declared, text)
 
 
-def _bound(names: str) -> str:
+def _declare(names: str) -> str:
     """`test, { mock as m }` of an import as declarations."""
     whole, _, parts = names.partition("{")
     if names.startswith("type "):

@@ -44,7 +44,7 @@ def wrap(
             kind = _type_of(body)
             if re.search(r"\bimpl\b|!\Z", kind):
                 return {}  # what is of no type that has a name
-            start = program_text("nothing_rust.rs") % {"kind": kind or "()"}
+            start = program_text("wrap_rust_nothing.rs") % {"kind": kind or "()"}
             made = f"{made[: body.start + 1]} {start}{made[body.start + 1 :]}"
             continue
         start = program_text("wrap_rust.rs") % {
