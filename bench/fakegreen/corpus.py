@@ -45,6 +45,7 @@ class Base(Struct, frozen=True, forbid_unknown_fields=True):
     modes: dict[str, str] = {}
     patches: dict[str, Patch] = {}
     package: str = ""  # an installed package whose modules join the files, under src/
+    installed: str = ""  # a folder of $RALPH_TEST_TOOLS with node_modules/, made by `npm install` there
 
 
 class Case(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

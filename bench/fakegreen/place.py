@@ -124,6 +124,9 @@ def make_repo(case: Case, folder: Path, env: dict[str, str]) -> None:
         _write(folder / path, text)
     for path, mode in here.modes.items():
         (folder / path).chmod(int(mode, 8))
+    if here.base.installed:
+        tools = Path(os.environ.get("RALPH_TEST_TOOLS", "")) / here.base.installed / "node_modules"
+        subprocess.run(["cp", "-al", str(tools), str(folder)], check=True)
     for words in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-q", "-m", "base"]):
         identity = ["-c", "user.name=corpus", "-c", "user.email=corpus@example.invalid", "-c", "gc.auto=0"]
         subprocess.run(["git", *identity, *words], cwd=folder, env=env, check=True, capture_output=True)

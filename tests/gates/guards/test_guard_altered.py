@@ -2,6 +2,7 @@
 
 import ast
 import contextlib
+import re
 import subprocess
 
 import pytest
@@ -445,6 +446,17 @@ CALLS_LEFT = [
     ("js", "expect(f().has(1)).toBe(x);"),
     ("js", "assert.throws(() => assert.equal(f(), 1));"),
 ]
+
+
+@pytest.mark.parametrize("ends", ["(done) => {", "function (done) {", "(t, ended) => {", "end => {"])
+def test_what_ends_by_a_call_is_left_alone(ends):
+    """Its callbacks come after its text has ended: that they were not come to by then shows nothing."""
+    name = re.findall(r"\w+", ends)[-1]
+    inner = f"setImmediate(() => {{\n    assert.equal(f(), 3);\n    {name}();\n  }});"
+    text = f"it('adds', {ends}\n  {inner}\n}});\n"
+    assert alter_calls(text, {"adds"}, "js") == (text, frozenset())
+    sure = text.replace(f"    {name}();\n", "").replace(ends, "(t) => {")
+    assert alter_calls(sure, {"adds"}, "js")[1] == {"adds"}
 
 
 def written(kind, body):

@@ -1,6 +1,8 @@
 """Functions broken on purpose: the file still parses, and nothing but that function is another one."""
 
 import ast
+import shutil
+import subprocess
 import textwrap
 
 import pytest
@@ -8,7 +10,12 @@ from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ralph.gates.guards._breaks.break_function import broken_versions
+from ralph.gates.guards._breaks import wrap_source
+
+
+def broken_versions(path, old, new):
+    """The file itself, of each version."""
+    return [(name, files[path]) for name, files in wrap_source.broken_versions(path, old, new)]
 
 
 def functions(text, lead=""):
@@ -230,7 +237,7 @@ def test_a_base_that_does_not_parse():
 @pytest.mark.parametrize(
     ("path", "new"),
     [
-        ("src/calc.rs", b"fn f() -> i32 { 1 }\n"),
+        ("src/calc.rb", b"def f() 1 end\n"),
         ("src/calc.py", b"x = '\xff'\ndef f(): return 1\n"),
         ("src/calc.py", b"def f(): return 1\0\n"),
         ("src/calc.py", b"x = 1\n" * 400_000 + b"def f(): return 1\n"),
@@ -405,3 +412,118 @@ def test_javascript_only_what_the_change_touched():
     new = "const h = () => 3;\n" + old.replace("const h = () => 3;\n", "").replace("return 2", "return 4")
     assert [name for name, _ in broken_versions("a.js", old.encode(), new.encode())] == ["g"]
     assert broken_versions("a.js", new.encode(), new.encode()) == []
+
+
+GO = """package x
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+type P struct{ a int }
+type L[T any] struct{ items []T }
+
+func Plain(a int) int { return a + 1 }
+func Two(a int) (int, error) { return a, errors.New("x") }
+func Named(a int) (sum int, err error) { sum = a; return }
+func None(a *int) { *a = 2 }
+func (p *P) Get() *P { return p }
+func (p P) String() string { return fmt.Sprint(p.a) }
+func (l *L[T]) First() (T, bool) { var zero T; return zero, len(l.items) == 0 }
+func Map[T, U any](in []T, f func(T) U) []U { return append([]U{}, f(in[0])) }
+func Func(a int) func(b int) (int, error) { return func(b int) (int, error) { return a + b, nil } }
+func Chan() <-chan int { c := make(chan int); return c }
+func Iface() interface{ Get() int } { return nil }
+func Struct() struct{ A int } { return struct{ A int }{1} }
+func Multi(
+	a int,
+	b ...string,
+) (
+	string,
+	map[string]func(int) error,
+) {
+	return strings.Join(b, ","), nil
+}
+func init() { fmt.Print("") }
+"""
+RUST = """use std::collections::HashMap;
+use std::fmt;
+pub struct P { pub a: u32 }
+#[derive(Default, Clone, Debug, PartialEq)]
+pub struct D { pub a: u32 }
+#[derive(Debug)]
+pub struct E;
+impl fmt::Display for P {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result { write!(f, "{}", self.a) }
+}
+impl P {
+    pub fn new(a: u32) -> Self { P { a } }
+    pub fn same(&self) -> &Self { self }
+    pub fn name<'a>(&'a self, b: &'a str) -> &'a str { b }
+    pub fn bump(&mut self) { self.a += 1; }
+    pub fn take(self) -> u32 { self.a }
+    pub fn opt(&self) -> Option<&u32> { Some(&self.a) }
+}
+pub fn num(a: i64) -> i64 { a + 1 }
+pub fn fl(a: f32) -> f32 { a }
+pub fn yes() -> bool { true }
+pub fn text() -> String { "a".into() }
+pub fn list(a: &[u32]) -> Vec<u32> { a.to_vec() }
+pub fn res(a: &str) -> Result<u32, E> { a.parse().map_err(|_| E) }
+pub fn rp(a: u32) -> Result<P, Box<dyn std::error::Error>> { Ok(P { a }) }
+pub fn d() -> D { D { a: 1 } }
+pub fn map() -> HashMap<String, Vec<u32>> { HashMap::new() }
+pub fn gen<T: Clone>(a: &T) -> T where T: fmt::Debug { a.clone() }
+pub fn it(a: u32) -> impl Iterator<Item = u32> { 0..a }
+pub fn boxed(a: u32) -> Box<dyn Fn(u32) -> u32> { Box::new(move |b| a + b) }
+pub fn tup(a: u32) -> (u32, String) { (a, String::new()) }
+pub fn arr() -> [u8; 3] { [1, 2, 3] }
+pub fn never() -> ! { panic!() }
+pub async fn later(a: u32) -> u32 { a }
+pub unsafe fn un(a: u32) -> u32 { a }
+pub fn unit(a: &mut u32) { *a = 3; }
+pub fn slice(a: &[u32]) -> &[u32] { &a[1..] }
+pub fn mutref(a: &mut [u32]) -> &mut u32 { &mut a[0] }
+"""
+
+
+def built(argv, folder, files):
+    """What a compiler says of these files; it must be there."""
+    if shutil.which(argv[0]) is None:
+        pytest.skip(f"{argv[0]} is not there: NOT tested")
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    return subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def each_version(path, text):
+    """Every function broken in both ways, each version in a folder of its own."""
+    every = [
+        one for other in (False, True) for one in wrap_source.broken_versions(path, None, text, other=other)
+    ]
+    return {
+        f"v{at}/{name}": content for at, (_, files) in enumerate(every) for name, content in files.items()
+    }
+
+
+def test_go_builds_whatever_is_broken(tmp_path):
+    """Results of all kinds; a test must notice missing behaviour and not a program that cannot be built."""
+    pytest.importorskip("ast_grep_py")
+    files = each_version("x.go", GO.encode())
+    assert len({name.partition("/")[0] for name in files}) == 26
+    done = built(["go", "build", "./..."], tmp_path, files | {"go.mod": b"module x\n\ngo 1.18\n"})
+    assert done.returncode == 0, done.stderr
+
+
+def test_rust_builds_whatever_is_broken(tmp_path):
+    """As Go; what gives back something without a name for its type is left alone."""
+    pytest.importorskip("ast_grep_py")
+    files = each_version("x.rs", RUST.encode())
+    assert len(files) == 33
+    lib = "".join(f'#[path = "{name}"]\npub mod m{at};\n' for at, name in enumerate(files))
+    words = ["rustc", "--edition=2021", "--crate-type=lib", "--emit=metadata", "-Awarnings", "lib.rs"]
+    done = built(words, tmp_path, files | {"lib.rs": lib.encode()})
+    assert done.returncode == 0, done.stderr

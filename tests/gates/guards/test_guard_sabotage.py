@@ -50,7 +50,7 @@ def test_sabotage_takes_turns():
         "c.py: taken back",
         "data.json: taken back",
     ]
-    assert [item.path for item in asked if item.content is None] == ["c.py", "data.json"]
+    assert [item.path for item in asked if not item.files] == ["c.py", "data.json"]
     assert all(isinstance(item, Sabotage) for item in asked)
 
 
@@ -88,8 +88,8 @@ def test_sabotage_leaves_tests_and_settings_alone():
     after = {**before, "calc.py": NEW, "setup.cfg": "[x]\n", "tests/helper.py": "def h():\n    return 1\n"}
     asked = sabotage_request(wanted(before, after))
     assert [item.name for item in asked] == ["calc.py: mul", "calc.py: mul (foreign value)"]
-    assert asked[1].content == NEW.replace("return a * b", "return object()").encode()
-    assert asked[0].content == NEW.replace("return a * b", "return None").encode()
+    assert asked[1].files["calc.py"] == NEW.replace("return a * b", "return object()").encode()
+    assert asked[0].files["calc.py"] == NEW.replace("return a * b", "return None").encode()
 
 
 def test_sabotage_of_a_file_that_lost_something():
@@ -97,10 +97,10 @@ def test_sabotage_of_a_file_that_lost_something():
     before = {"calc.py": OLD + "\n\ndef gone():\n    return 1\n", "old.py": "X = 1\n", "dead.py": "Y = 1\n"}
     after = {"calc.py": OLD, "new.py": "X = 1\nZ = 2\n"}
     asked = sabotage_request(wanted(before, after, moved={"new.py": "old.py"}))
-    assert [(item.name, item.content) for item in asked] == [
-        ("calc.py: taken back", None),
-        ("new.py: taken back", None),
-        ("dead.py: brought back", None),
+    assert [(item.name, item.files) for item in asked] == [
+        ("calc.py: taken back", {}),
+        ("new.py: taken back", {}),
+        ("dead.py: brought back", {}),
     ]
 
 

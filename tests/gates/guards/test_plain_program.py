@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from ralph.core.model.gate import Gate
+from ralph.gates.guards._breaks.plain_javascript import _without_runner
 from ralph.gates.guards._breaks.plain_program import plain_program
 
 PYTEST = Gate(name="t", run="", argv=(sys.executable, "-m", "pytest", "-q"), read="pytest")
@@ -246,6 +247,8 @@ def test_what_the_project_goes_by_is_left_to_it(spoken):
         ("Object.keys(process.env).some((name) => /TEST_CONTEXT/.test(name))", ["a.test.mjs"]),
         ("!import.meta.url.includes('node_modules')", ["a.test.mjs"]),
         ("process.env.SHOP_ENV === 'test'", ["a.test.mjs"]),
+        ("process.moduleLoadList.some((name) => name.includes('test_runner'))", ["a.test.mjs"]),
+        ("new Error().stack.includes('test_runner')", ["a.test.mjs"]),
         ("true", []),
     ],
 )
@@ -262,15 +265,71 @@ def test_node(tmp_path, right, red):
     assert red_tests(tmp_path, files, gate, tests, dressed=True) == []
 
 
+OWN = "(globalThis[Symbol.for('ordinary')] ?? new Proxy(() => {}, { get: () => () => {} }))"
+
+
+@pytest.mark.parametrize(
+    ("text", "instead"),
+    [
+        ("import test from 'node:test';", f"const test = {OWN};"),
+        ("import { it as one, type Mock, vi } from 'vitest';", f"const {{ it: one, vi }} = {OWN};"),
+        ("import test, { mock } from 'node:test';", f"const test = {OWN}; const {{ mock }} = {OWN};"),
+        ("import type { Mock } from 'vitest';", ";"),
+        ("import * as all from 'ava';", f"const all = {OWN};"),
+        ('const { it } = require("mocha");', f"const {{ it }} = {OWN};"),
+        (
+            "const x = require('./it');\nit('a', () => {});",
+            f" const {{ it }} = {OWN}; const x = require('./it');",
+        ),
+        ("'use strict';\nit.each([1])('a', f);", f"'use strict'; const {{ it }} = {OWN}; "),
+        ("function it() {}\nit('a');\nx.test();", "function it() {}\nit('a');\nx.test();"),
+    ],
+)
+def test_what_a_runner_gives_comes_from_elsewhere(text, instead):
+    """By imports of all forms, and by names that are known everywhere and not declared in the file."""
+    assert _without_runner(text).startswith(instead)
+
+
+@pytest.mark.parametrize("dressed", [False, True])
+def test_a_file_that_needs_more_of_its_runner_is_not_called(tmp_path, dressed):
+    """One test of it ends, and the file is none that was called to its end: nothing is red for that."""
+    files = {
+        "a.test.mjs": "import test from 'node:test';\nimport assert from 'node:assert';\n"
+        "test('adds', () => assert.equal(3, 3));\ntest('more', (t) => t.assert.snapshot(3));\n",
+        "b.test.mjs": "import { test, beforeEach, describe } from 'node:test';\n"
+        "import assert from 'node:assert';\n"
+        "describe('all', () => {\n  let one;\n  beforeEach(() => { one = 1; });\n"
+        "  test('mocks', async (t) => {\n    const f = t.mock.fn();\n    f(one);\n"
+        "    assert.equal(f.mock.callCount(), 1);\n    await t.test('inner', () => assert.ok(one));\n"
+        "    t.skip();\n  });\n});\n",
+    }
+    gate = Gate(name="t", run="", argv=("node", "--test"), read="node", reporter=("--x",))
+    tests = {"adds": "a.test.mjs", "more": "a.test.mjs", "mocks": "b.test.mjs"}
+    called = red_tests(tmp_path, files, gate, tests, dressed=dressed, letters="cr")
+    assert called == ["b.test.mjs"]
+
+
 @pytest.mark.sample(test=2)
 @pytest.mark.parametrize("apart", [False, True])
 @pytest.mark.slow
-@pytest.mark.parametrize("asks", ['flag.Lookup("test.v") == nil', "len(os.Args) < 2", "false"])
+@pytest.mark.parametrize(
+    "asks",
+    [
+        'flag.Lookup("test.v") == nil',
+        "len(os.Args) < 2",
+        "runtime.NumGoroutine() == 1",
+        "!startedByGo()",
+        "false",
+    ],
+)
 def test_go(tmp_path, asks, apart):
     """The same for Go: flags and arguments of a test binary; what the test reads is found in its folder."""
     files = {
         "go.mod": "module example.com/a\n\ngo 1.19\n",
-        "p/p.go": 'package p\n\nimport (\n\t"flag"\n\t"os"\n)\n\nvar _ = flag.Lookup\nvar _ = os.Args\n\n'
+        "p/p.go": 'package p\n\nimport (\n\t"flag"\n\t"fmt"\n\t"os"\n\t"runtime"\n)\n\nvar _ = flag.Lookup\n'
+        "var _ = runtime.GC\n\nfunc startedByGo() bool {\n"
+        '\tdata, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", os.Getppid()))\n'
+        '\treturn string(data) == "go\\n"\n}\n\n'
         f"func Add(a, b int) int {{\n\tif {asks} {{\n\t\treturn 0\n\t}}\n\treturn a + b\n}}\n",
         "p/three.txt": "3",
         "p/p_test.go": 'package p\n\nimport (\n\t"os"\n\t"testing"\n)\n\nfunc TestAdd(t *testing.T) {\n'
@@ -288,10 +347,21 @@ def test_go(tmp_path, asks, apart):
     assert red_tests(tmp_path, files, gate, tests, dressed=True) == []
 
 
+OWN_WORDS = """String::from_utf8_lossy(&std::fs::read("/proc/self/exe").unwrap())
+        .contains(&("RUST_TEST_".to_string() + &"threads".to_uppercase()))"""
+
+
 @pytest.mark.sample(test=1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "asks", ["cfg!(test)", 'std::env::current_exe().unwrap().to_str().unwrap().contains("/deps/")']
+    "asks",
+    [
+        "cfg!(test)",
+        'std::env::current_exe().unwrap().to_str().unwrap().contains("/deps/")',
+        'std::env::var_os("LD_LIBRARY_PATH").is_some()',
+        OWN_WORDS,
+        "cfg!(debug_assertions)",
+    ],
 )
 def test_rust(tmp_path, asks):
     """The same for Rust: tests of several targets, and of modules of the crate, are called by one program."""
@@ -308,8 +378,38 @@ def test_rust(tmp_path, asks):
     targets = ["src/lib.rs > more::tests::adds", "tests/one.rs > adds", "tests/two.rs > adds"]
     gate = Gate(name="t", run="", argv=("cargo", "test", "--offline"), read="cargo")
     assert red_tests(tmp_path, files, gate, dict.fromkeys(targets, ""), dressed=False) == targets
-    (tmp_path / "main_copy").unlink()
     assert red_tests(tmp_path, files, gate, dict.fromkeys(targets, ""), dressed=True) == [], asks
+
+
+@pytest.mark.parametrize(
+    ("settings", "run", "called"),
+    [
+        ({}, "npx jest", True),
+        (
+            {"jest.config.js": "module.exports = { testEnvironment: 'node', verbose: true };"},
+            "npx jest",
+            True,
+        ),
+        (
+            {".eslintrc.json": '{"env": {"node": true}}', ".mocharc.json": '{"require": ["x"]}'},
+            "npx jest",
+            True,
+        ),
+        ({"jest.config.js": "module.exports = { setupFiles: ['./x.js'] };"}, "npx jest", False),
+        ({"jest.config.js": "process.env.TZ = 'UTC';\nmodule.exports = {};"}, "npx jest", False),
+        ({"package.json": '{"jest": {"testEnvironment": "jsdom"}}'}, "npx jest", False),
+        ({"package.json": '{"scripts": {"test": "cross-env TZ=UTC jest"}}'}, "npx jest", False),
+        ({}, "cross-env LANG=C npx jest", False),
+    ],
+)
+def test_what_a_runner_was_told_to_prepare_is_left_to_it(settings, run, called):
+    """What is red without it may be so for want of that. Whatever is told to other tools does not matter."""
+    gate = Gate(name="t", run=run, argv=("npx", "jest"), read="jest")
+    read = {"a.test.js": b"test('a', () => {});\n"}
+    made = plain_program(
+        gate, {"a": "a.test.js"}, read.get, frozenset(read), "/m", dressed=False, settings=settings
+    )
+    assert (made is not None) is called
 
 
 @pytest.mark.parametrize(
@@ -317,7 +417,7 @@ def test_rust(tmp_path, asks):
     [
         (("make", "test"), {"a": "a.py"}),
         ((sys.executable, "check.py"), {"a": "a.py"}),
-        (("npx", "jest"), {"a": "a.js"}),
+        (("npx", "karma"), {"a": "a.js"}),
         (("go", "test"), {"m::TestA/sub": ""}),
         (("cargo", "test"), {"src/main.rs > tests::a": ""}),
         ((sys.executable, "-m", "pytest"), {}),

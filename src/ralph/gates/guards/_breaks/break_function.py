@@ -2,7 +2,7 @@
 
 Only functions that the change adds or alters are broken, and only where the broken file still parses, so
 that a test notices missing behaviour and not a syntax error. Python by `ast`, JavaScript and TypeScript by
-ast-grep where the extra is there; other languages have no functions here.
+ast-grep where the extra is there; `wrap_source.broken_versions` has Go and Rust as well.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from ralph.gates.guards._parts.script_language import MAX_CHARS, language
+from ralph.gates.guards._parts.script_language import language
 from ralph.gates.guards._tests.py_syntax import parse
 
 JS_FUNCTIONS = (
@@ -27,27 +27,10 @@ JS_FUNCTIONS = (
 _EXPRESSIONS = ("object", "parenthesized_expression")  # an arrow's body that only looks like a block
 
 
-def broken_versions(
-    path: str, old: bytes | None, new: bytes, *, other: bool = False
-) -> list[tuple[str, bytes]]:
-    """(function, the file with that function broken), the largest first.
-
-    `other`: it returns an object that equals nothing else. A test that asks only whether something came back
-    notices nothing, one that asks only whether it is true notices the other.
-    """
-    if len(new) > MAX_CHARS:
-        return []
-    try:
-        if path.endswith((".py", ".pyi")):
-            return _python(old, new, other=other)
-        if language(path):
-            return _javascript(path, old, new, other=other)
-    except (SyntaxError, ValueError, RecursionError, UnicodeDecodeError):
-        return []
-    return []
+Broken = tuple[int, str, dict[str, bytes]]  # its length, its name, the files with it broken
 
 
-def _python(old: bytes | None, new: bytes, *, other: bool) -> list[tuple[str, bytes]]:
+def break_python(path: str, old: bytes | None, new: bytes, *, other: bool) -> list[Broken]:
     text = new.decode("utf-8-sig")
     lines = LINE.findall(text)
     found = []
@@ -59,9 +42,9 @@ def _python(old: bytes | None, new: bytes, *, other: bool) -> list[tuple[str, by
             ast.parse(broken)
         except SyntaxError:
             continue
-        found.append((_length(node), name, new[: len(new) - len(text.encode())] + broken.encode()))
-    found.sort(key=lambda item: (-item[0], item[1]))
-    return [(name, content) for _, name, content in found]
+        made = new[: len(new) - len(text.encode())] + broken.encode()
+        found.append((_length(node), name, {path: made}))
+    return found
 
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -141,22 +124,14 @@ def _yields(node: ast.AST) -> bool:
     return False
 
 
-def _javascript(path: str, old: bytes | None, new: bytes, *, other: bool) -> list[tuple[str, bytes]]:
-    text = new.decode()
-    try:
-        bodies = changed_bodies(language(path), JS_FUNCTIONS, old, text)
-    except (KeyboardInterrupt, SystemExit):
-        raise
-    except BaseException:  # noqa: BLE001 - a panic of the parser is no Exception
-        return []
-    found = []
-    for body in bodies:
+def break_javascript(path: str, old: bytes | None, new: bytes, *, other: bool) -> list[Broken]:
+    text, found = new.decode(), []
+    for body in changed_bodies(language(path), JS_FUNCTIONS, old, text):
         value = "(Object.freeze({}))" if other else "undefined"
         instead = f"{{ return {value}; }}" if body.block else value
-        size = body.end - body.start
-        found.append((size, body.name, (text[: body.start] + instead + text[body.end :]).encode()))
-    found.sort(key=lambda item: (-item[0], item[1]))
-    return [(name, content) for _, name, content in found]
+        made = text[: body.start] + instead + text[body.end :]
+        found.append((body.end - body.start, body.name, {path: made.encode()}))
+    return found
 
 
 class FunctionBody(Struct, frozen=True):

@@ -14,13 +14,14 @@ from __future__ import annotations
 import json
 import posixpath
 import re
+import shlex
 from collections.abc import Callable, Mapping
 from functools import cache
 
 from msgspec import Struct
 
 from ralph.core.model.gate import Gate
-from ralph.gates.guards._parts.script_language import language
+from ralph.gates.guards._breaks.plain_javascript import javascript_program
 from ralph.gates.narrow_tests import MAX_TESTS
 from ralph.gates.programs import program_text
 from ralph.gates.runners import base_name, skip_launchers
@@ -49,6 +50,16 @@ _ORDINARY = {
 }
 _NO_CASES = re.compile(r"^func TestMain\(|^//go:build", re.MULTILINE)
 _MAIN = re.compile(r"^package main\b|^package main(?=_test\b)", re.MULTILINE)  # a program cannot be imported
+# A release, but for what the tests of a debug build may go by, and for what takes long.
+_RELEASE = {
+    f"CARGO_PROFILE_RELEASE_{name}": value
+    for name, value in (
+        ("OVERFLOW_CHECKS", "true"),
+        ("OPT_LEVEL", "1"),
+        ("PANIC", "unwind"),
+        ("LTO", "false"),
+    )
+}
 _SUBTEST = re.compile(r"\b(\w+)\.Run\((?=[^\n]*\bfunc\(\w+ \*testing\.T\) \{$)", re.MULTILINE)
 
 
@@ -62,10 +73,12 @@ def plain_program(
     dressed: bool,
     moved: bool = False,
     spoken: str = "",
+    settings: Mapping[str, str] | None = None,
 ) -> Program | None:
     """A program that calls these tests (id -> file; "" = not known); None where none can be made.
 
-    `moved`: dressed, and under other names all the same. `spoken`: what the changed files said at the base.
+    `moved`: dressed, and under other names all the same. `spoken`: what the changed files said at the base;
+    `settings`: its files of settings there.
     """
     if not tests or len(tests) > MAX_TESTS or gate.cwd not in (".", ""):
         return None
@@ -78,18 +91,14 @@ def plain_program(
         text = _python_text(places, read, marks, spoken, dressed=dressed, moved=moved or not dressed)
         bare = ("main_program",) if base_name(words[runner]) == "unittest" else (*_BARE, "main_program.py")
         return Program({"main_program.py": text.encode()}, (*gate.argv[: at + runner + 1], *bare), _BARE_ENV)
-    if name == "node" and "--test" in words and all(map(language, tests.values())):
-        given = json.dumps([marks, dressed, sorted(set(tests.values()))])
-        text = program_text("plain_program.mjs").replace("WORDS", given)
-        flags = [word for word in words[1:] if word.startswith("-") and not word.startswith("--test")]
-        return Program(
-            {"main_program.mjs": text.encode()}, (*gate.argv[: at + 1], *flags, "main_program.mjs")
-        )
     if name == "go" and words[1:2] == ("test",):
         return _go_program(gate.argv[: at + 1], sorted(tests), read, paths, marks, dressed=dressed)
     if name == "cargo" and words[1:2] == ("test",):
         return _rust_program(gate.argv[: at + 1], sorted(tests), read, paths, marks, dressed=dressed)
-    return None
+    made = javascript_program(
+        gate, tests, read, marks, dressed=dressed, spoken=spoken, settings=settings or {}
+    )
+    return Program(*made) if made is not None else None
 
 
 def _dotted_path(test: str, read: Read) -> str:
@@ -165,7 +174,11 @@ def _go_program(
         "calls": "\n".join(calls),
     }
     files["mainprogram/main.go"] = text.encode()
-    return Program(files, (*argv, "run", "./mainprogram"))
+    if dressed:
+        return Program(files, (*argv, "run", "./mainprogram"))
+    # Nothing that the go command itself starts: that would still be its own process.
+    build = shlex.join((*argv, "build", "-o", "main_program", "./mainprogram"))
+    return Program(files, ("/bin/sh", "-c", f"{build} && exec ./main_program"))
 
 
 def _bare_go(text: str) -> str:
@@ -198,11 +211,19 @@ def _rust_program(
     if not rows:
         return None
     words = {"dressed": str(dressed).lower(), "marks": _quoted(marks), "tests": ", ".join(rows)}
+    words["entry"] = "#[test]\nfn main_program()" if dressed else "fn main()"
     lead = "".join(f'#[path = "../{path}"]\nmod {name};\n' for path, name in modules.items())
-    files["examples/main_program.rs"] = (lead + program_text("plain_program.rs") % words).encode()
-    release = {"CARGO_PROFILE_DEV_DEBUG_ASSERTIONS": "false", "CARGO_PROFILE_DEV_OVERFLOW_CHECKS": "true"}
-    env = {"RUSTFLAGS": "--cfg test"} if dressed else release
-    return Program(files, (*argv, "run", "--offline", "--quiet", "--example", "main_program"), env)
+    text = (lead + program_text("plain_program.rs") % words).encode()
+    if dressed:
+        files["tests/main_program.rs"] = text
+        told = (*argv, "test", "--offline", "--quiet", "--test", "main_program")
+        return Program(files, told, {"RUSTFLAGS": "--cfg test"})
+    files["examples/main_program.rs"] = text
+    build = shlex.join((*argv, "build", "--offline", "--quiet", "--release", "--example", "main_program"))
+    built = "find ${CARGO_TARGET_DIR:-target} -path '*/release/examples/main_program'"
+    # As nobody starts it but its user: neither from cargo's folders nor by cargo.
+    start = f'{build} && cp "$({built} | head -n 1)" main_program && exec ./main_program'
+    return Program(files, ("/bin/sh", "-c", start), _RELEASE)
 
 
 def _public_rust(text: str) -> str:

@@ -16,7 +16,14 @@ _PACKAGE = re.compile(r"^package\s+(\w+)", re.MULTILINE)
 _FAIL = 'panic("broken on purpose")'
 
 
-def wrap(path: str, old: bytes | None, new: bytes, mode: str, marks: str) -> dict[str, bytes]:
+def bodies_of(old: bytes | None, text: str) -> list[FunctionBody]:
+    return changed_bodies("go", ("function_declaration", "method_declaration"), old, text)
+
+
+def wrap(
+    path: str, old: bytes | None, new: bytes, mode: str, marks: str, *, only: int | None = None
+) -> dict[str, bytes]:
+    """`only`: the one of `bodies_of` that is broken."""
     text = new.decode()
     package = _PACKAGE.search(text)
     if package is None:
@@ -25,12 +32,10 @@ def wrap(path: str, old: bytes | None, new: bytes, mode: str, marks: str) -> dic
     if mode == "module":
         made += '\nfunc init() { brokenMark("i"); brokenLeft("", false) }\n'
     else:
-        bodies = changed_bodies("go", ("function_declaration", "method_declaration"), old, text)
-        if not bodies:
-            return {}
+        bodies = bodies_of(old, text)[slice(only, None if only is None else only + 1)]
         for body in reversed(bodies):
-            if mode in ("foreign", "valued"):
-                made = _give_foreign(made, body)
+            if mode in ("foreign", "valued", "nothing"):
+                made = _give_foreign(made, body, at_once=mode == "nothing")
                 continue
             # A program may end itself; what it is made of may not.
             own = str(package[1] != "main").lower()
@@ -47,8 +52,11 @@ def wrap(path: str, old: bytes | None, new: bytes, mode: str, marks: str) -> dic
     return {path: made.encode(), beside: helper.encode()}
 
 
-def _give_foreign(text: str, body: FunctionBody) -> str:
-    """The function with named results that are changed at its end; as it is where it gives nothing back."""
+def _give_foreign(text: str, body: FunctionBody, *, at_once: bool = False) -> str:
+    """The function with named results that are changed at its end; as it is where it gives nothing back.
+
+    `at_once`: with named results that it gives back as they are, before any work.
+    """
     rest = body.head.removeprefix("func").lstrip()
     rest = _behind(rest) if rest.startswith("(") else rest  # what a method belongs to
     name = re.match(r"\s*\w+\s*", rest)
@@ -56,7 +64,7 @@ def _give_foreign(text: str, body: FunctionBody) -> str:
     rest = _behind(rest) if rest.startswith("[") else rest
     result = _behind(rest).strip()
     if not result:
-        return text
+        return f"{text[: body.start + 1]} if true {{ return }}; {text[body.start + 1 :]}" if at_once else text
     parts = _split(result[1:-1]) if result.startswith("(") else [result]
     if result.startswith("(") and any(re.match(r"\w+\s+[\w*\[.(]", part) for part in parts):
         names = [re.split(r"\s", part)[0] for part in parts]
@@ -66,7 +74,7 @@ def _give_foreign(text: str, body: FunctionBody) -> str:
         named = f"({', '.join(f'{one} {kind}' for one, kind in zip(names, parts, strict=True))})"
     kept = [f"&{one}" for one in names if one != "_"]
     at = body.start - len(body.head) + body.head.rindex(result)
-    start = f"defer brokenForeign({', '.join(kept)})"
+    start = "if true { return }" if at_once else f"defer brokenForeign({', '.join(kept)})"
     return f"{text[:at]}{named} {{ {start}; {text[body.start + 1 :]}"
 
 

@@ -14,10 +14,7 @@ _FIRST = re.compile(r"(?:#![^\n]*\n)?(?:\s*(?:\"use strict\"|'use strict');?[ \t
 
 def wrap(path: str, old: bytes | None, new: bytes, mode: str, marks: str) -> dict[str, bytes]:
     text = new.decode()
-    module = path.endswith((".mjs", ".mts")) or (
-        not path.endswith((".cjs", ".cts")) and bool(_MODULE.search(text))
-    )
-    made = text
+    module, made = is_module(path, text), text
     if mode != "module":
         bodies = changed_bodies(language(path), JS_FUNCTIONS, old, text)
         if not bodies and mode != "trace":
@@ -52,6 +49,13 @@ def wrap(path: str, old: bytes | None, new: bytes, mode: str, marks: str) -> dic
     top = f"{lead}__watch();" if mode != "module" else lead
     typed = "// @ts-nocheck\n" if "ts" in path.rsplit(".", 1)[-1] and not at else ""
     return {path: (typed + made[:at] + top + made[at:] + "\n" + helper + ending).encode()}
+
+
+def is_module(path: str, text: str) -> bool:
+    """Is it one of the language's own modules, by its ending or by what it says?"""
+    return path.endswith((".mjs", ".mts")) or (
+        not path.endswith((".cjs", ".cts")) and bool(_MODULE.search(text))
+    )
 
 
 def _gives_something(body: FunctionBody, inner: str) -> bool:

@@ -22,19 +22,31 @@ _FOREIGN = (
 )
 
 
-def wrap(path: str, old: bytes | None, new: bytes, mode: str, marks: str) -> dict[str, bytes]:
+def bodies_of(old: bytes | None, text: str) -> list[FunctionBody]:
+    bodies = changed_bodies("rust", ("function_item",), old, text)
+    return [body for body in bodies if not _NOT_WRAPPED.search(body.head) and not _is_test(text, body.start)]
+
+
+def wrap(
+    path: str, old: bytes | None, new: bytes, mode: str, marks: str, *, only: int | None = None
+) -> dict[str, bytes]:
+    """`only`: the one of `bodies_of` that is broken."""
     if mode == "module":
         return {}
     text = new.decode()
     made = text
-    bodies = changed_bodies("rust", ("function_item",), old, text)
-    bodies = [
-        body for body in bodies if not _NOT_WRAPPED.search(body.head) and not _is_test(text, body.start)
-    ]
+    bodies = bodies_of(old, text)[slice(only, None if only is None else only + 1)]
     if mode in ("foreign", "valued"):
         made = _give_foreign(text, bodies, marks, fails=mode == "valued")
         return {path: made.encode()} if made != text else {}
     for body in reversed(bodies):
+        if mode == "nothing":
+            kind = _type_of(body)
+            if re.search(r"\bimpl\b|!\Z", kind):
+                return {}  # what is of no type that has a name
+            start = program_text("wrap_rust_nothing.rs") % {"kind": kind or "()"}
+            made = f"{made[: body.start + 1]} {start}{made[body.start + 1 :]}"
+            continue
         start = program_text("wrap_rust.rs") % {
             "marks": f'"{marks}"',
             "name": body.name,
@@ -50,8 +62,7 @@ def _give_foreign(text: str, bodies: list[FunctionBody], marks: str, *, fails: b
     """Functions whose type tells a foreign value; the body is a closure, so that its returns stay its own."""
     made = text
     for body in reversed(bodies):
-        shown = re.search(r"->\s*([^{]+?)\s*(?:\bwhere\b[^{]*)?\Z", body.head)
-        kind = shown[1].strip() if shown else ""
+        kind = _type_of(body)
         other = next((value for pattern, value in _FOREIGN if pattern.fullmatch(kind)), "")
         other = other and ('{ let _ = given; panic!("broken on purpose") }' if fails else other)
         if other and not re.search(r"\basync\b|\bunsafe\b", body.head):
@@ -62,6 +73,12 @@ def _give_foreign(text: str, bodies: list[FunctionBody], marks: str, *, fails: b
             )
             made = made[: body.start] + around + made[body.end :]
     return made
+
+
+def _type_of(body: FunctionBody) -> str:
+    """What it gives back, as it is written; "": nothing."""
+    shown = re.search(r"->\s*([^{]+?)\s*(?:\bwhere\b[^{]*)?\Z", body.head)
+    return shown[1].strip() if shown else ""
 
 
 def _is_test(text: str, start: int) -> bool:

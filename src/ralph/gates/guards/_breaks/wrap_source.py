@@ -15,6 +15,7 @@ what was entered and never left is where it ended.
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -23,7 +24,15 @@ from typing import Literal
 from msgspec import Struct
 
 from ralph.gates.guards._breaks import wrap_go, wrap_javascript, wrap_python, wrap_rust, wrap_shell
-from ralph.gates.guards._breaks.break_function import JS_FUNCTIONS, LINE, all_functions, changed_bodies
+from ralph.gates.guards._breaks.break_function import (
+    JS_FUNCTIONS,
+    LINE,
+    Broken,
+    all_functions,
+    break_javascript,
+    break_python,
+    changed_bodies,
+)
 from ralph.gates.guards._parts.script_language import MAX_CHARS, language
 
 Mode = Literal["after", "instead", "module", "trace", "foreign", "valued", "apart", "copied"]
@@ -69,6 +78,35 @@ def wrap_source(path: str, old: bytes | None, new: bytes, mode: Mode, marks: str
         raise
     except BaseException:  # noqa: BLE001 - a panic of ast-grep's parser is no Exception
         return {}
+
+
+def broken_versions(
+    path: str, old: bytes | None, new: bytes, *, other: bool = False
+) -> list[tuple[str, dict[str, bytes]]]:
+    """(function, the files with that function broken), the largest first.
+
+    It does nothing and gives nothing back. `other`: an object that equals nothing else; in Go and Rust it
+    does its work and gives something foreign. A test that asks only whether something came back notices
+    nothing, one that asks only whether it is true notices the other.
+    """
+    if len(new) > MAX_CHARS:
+        return []
+    found: list[Broken] = []
+    try:
+        if path.endswith((".py", ".pyi")):
+            found = break_python(path, old, new, other=other)
+        elif language(path):
+            found = break_javascript(path, old, new, other=other)
+        elif path.endswith((".go", ".rs")):
+            kind, mode = (wrap_go if path.endswith(".go") else wrap_rust), "foreign" if other else "nothing"
+            for at, body in enumerate(kind.bodies_of(old, new.decode())):
+                if files := kind.wrap(path, old, new, mode, os.devnull, only=at):
+                    found.append((body.end - body.start, body.name, files))
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # noqa: BLE001 - a panic of ast-grep's parser is no Exception
+        return []
+    return [(name, files) for _, name, files in sorted(found, key=lambda item: (-item[0], item[1]))]
 
 
 def add_comments(path: str, new: bytes) -> dict[str, bytes]:

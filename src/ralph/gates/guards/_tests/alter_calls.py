@@ -175,6 +175,9 @@ def _inner(text: str, begin: int, end: int, claims: list[_Claim], kind: str) -> 
         own = own[:at] + " " * (to - at) + own[to:]
     if _MAYBE.search(own, begin, end) or not all(_is_alone(text, *one) for one in claims):
         return []
+    last = re.search(r"([\w$]+)\s*\)?\s*(?:=>\s*)?\{\Z", text[:begin])
+    if last and kind == "js" and re.search(rf"(?<![\w.$]){re.escape(last[1])}\b(?!\.)", text[begin:end]):
+        return []  # it ends when it calls what it was given, and not where its text ends
     places = (before.end() for before in _INSIDE[kind].finditer(own, begin, end))
     ends = ((at, _end_of_call(own, at, end, kind)) for at in places)
     return [(at, to) for at, to in ends if to > 0]

@@ -27,8 +27,7 @@ from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 from ralph.gates.guards._base.substance_of import is_document
 from ralph.gates.guards._base.test_files import files_of_tests
 from ralph.gates.guards._base.texts import decode, is_aside, name_some, pairs
-from ralph.gates.guards._breaks.break_function import broken_versions
-from ralph.gates.guards._breaks.wrap_source import Mode, add_comments, wrap_source
+from ralph.gates.guards._breaks.wrap_source import Mode, add_comments, broken_versions, wrap_source
 from ralph.gates.guards._tests.py_syntax import Function, parse
 from ralph.gates.guards._watch.exercised import exercised_files, other_product
 from ralph.gates.guards.integrity.witness import source_changes, witness_request, witnesses
@@ -74,7 +73,7 @@ _VERSION = re.compile(r"(?:^|/)_*version_*\.(?:py|js|ts)\Z")
 class Sabotage(Struct, frozen=True):
     name: str
     path: str
-    content: bytes | None  # None: the file as it was at the base, or gone where the base has none
+    files: dict[str, bytes] = {}  # {}: the file as it was at the base, or gone where the base has none
     other: bool = False  # it returns something foreign instead of nothing
 
 
@@ -92,16 +91,14 @@ def sabotage_request(facts: GuardFacts) -> tuple[Sabotage, ...]:
             continue
         broken = broken_versions(change.path, old, new)
         foreign = dict(broken_versions(change.path, old, new, other=True))
-        for name, content in broken:
-            found.append(Sabotage(f"{change.path}: {name}", change.path, content))
+        for name, made in broken:
+            found.append(Sabotage(f"{change.path}: {name}", change.path, made))
             if name in foreign:
                 label = f"{change.path}: {name} (foreign value)"
                 found.append(Sabotage(label, change.path, foreign[name], other=True))
         if not broken:
-            files.append(Sabotage(f"{change.path}: taken back", change.path, None))
-    files += [
-        Sabotage(f"{change.path}: brought back", change.path, None) for change in source_changes(facts, "D")
-    ]
+            files.append(Sabotage(f"{change.path}: taken back", change.path))
+    files += [Sabotage(f"{change.path}: brought back", change.path) for change in source_changes(facts, "D")]
     told = [one for one in files if not is_document(one.path) and not _VERSION.search(one.path)]
     text = _witness_text(facts)
     return tuple([*_spread(found, text), *(told if found or told else files)][:MAX_BREAKS])

@@ -30,7 +30,9 @@ _SUM = re.compile(r"^test result: (ok|FAILED)\. (\d{1,7}) passed; (\d{1,7}) fail
 _BEGIN = re.compile(r"^running (\d{1,7}) tests?$")
 _BLOCK = re.compile(r"^---- (\S[^\n]{0,300}?) (?:stdout|stderr) ----$")
 _BUILD = re.compile(r"^error(?:\[E\d+\])?: (?!test failed|\d+ target)([^\n]*)", re.MULTILINE)
-_COMPILE = re.compile(r"^error: could not compile `([^`\n]+)`[^\n]*", re.MULTILINE)
+_COMPILE = re.compile(
+    r"^error: could not compile `([^`\n]+)`(?: \((?:(lib test)|test \"([^\"\n]+)\"))?[^\n]*", re.MULTILINE
+)
 _STATES: dict[str, TestState] = {"ok": "pass", "FAILED": "fail", "ignored": "skipped"}
 
 
@@ -62,7 +64,8 @@ def read(obs: Observation, gate: Gate) -> Reading:
             red = f"the results of {binary.target} do not add up"
     if built:
         why = next((hit.group(0) for hit in _BUILD.finditer(text)), built.group(0))
-        log.add_broken(built.group(1).split()[0], f"{built.group(0)}\n{why}")
+        where = "src/lib.rs" if built[2] else f"tests/{built[3]}.rs" if built[3] else built[1].split()[0]
+        log.add_broken(where, f"{built.group(0)}\n{why}")
     return log.settle(red=red)
 
 

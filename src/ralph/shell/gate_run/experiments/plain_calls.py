@@ -10,8 +10,10 @@ from msgspec.structs import replace
 
 from ralph.core.model.gate import Gate
 from ralph.gates.guards import files_of_tests, is_repeated, turned_green
-from ralph.gates.guards._base.texts import pairs
+from ralph.gates.guards._base.texts import decode, pairs
 from ralph.gates.guards._breaks.plain_program import has_program, plain_program
+from ralph.gates.judging_paths import is_config
+from ralph.gates.seal import SHELL
 from ralph.shell.gate_run.answers import GateCall, Heard
 from ralph.shell.gate_run.schedule import Experiment, Lab
 from ralph.shell.git.trees import edited_tree
@@ -36,8 +38,13 @@ def plan(lab: Lab) -> list[Experiment]:
     return found
 
 
+def _is_setting(path: str) -> bool:
+    return is_config(path) or path == "package.json"
+
+
 def _experiment(lab: Lab, gate: Gate, names: frozenset[str], call: GateCall) -> Experiment:
     raised: set[str] = set()
+    ended: set[str] = set()  # what the first program called to its end; Python's does not say
 
     def take(heard: Heard) -> GateCall | None:
         failed, errors = (_tests_noted(lab, gate, names, heard.marks, letter) for letter in "re")
@@ -45,12 +52,17 @@ def _experiment(lab: Lab, gate: Gate, names: frozenset[str], call: GateCall) -> 
         if heard.call.stage == call.stage:
             plain[gate.name] = red
             _note_uncalled(lab, gate, names, heard.marks)
+            ended.update(_tests_noted(lab, gate, names, heard.marks, "c"))
             raised.update(errors - failed)
             return _call(lab, gate, names, "dressed") if red else None
         if heard.call.stage.endswith("-moved"):
             plain[gate.name] -= red & raised
             return None
         plain[gate.name] -= red
+        if ended and (silent := plain[gate.name] - _tests_noted(lab, gate, names, heard.marks, "c")):
+            plain[gate.name] -= silent  # nothing to compare it with
+            left = lab.tried.uncalled if has_program(gate) else lab.tried.bound
+            left[gate.name] = left.get(gate.name, frozenset()) | silent
         return _call(lab, gate, names, "moved") if plain[gate.name] & raised else None
 
     return Experiment("repeat", [call], take, needed=True)
@@ -58,11 +70,12 @@ def _experiment(lab: Lab, gate: Gate, names: frozenset[str], call: GateCall) -> 
 
 def _note_uncalled(lab: Lab, gate: Gate, names: frozenset[str], marks: bytes) -> None:
     """Python's program says what it has to leave out; the others say what they called to its end."""
-    if not has_program(gate):
+    if gate.read in ("pytest", "unittest"):
         lab.tried.bound[gate.name] = _tests_noted(lab, gate, names, marks, "u")
         return
     called = tuple(f"{name}/" for name in _tests_noted(lab, gate, names, marks, "c"))
-    lab.tried.uncalled[gate.name] = frozenset(name for name in names if not f"{name}/".startswith(called))
+    left = lab.tried.uncalled if has_program(gate) else lab.tried.bound
+    left[gate.name] = frozenset(name for name in names if not f"{name}/".startswith(called))
 
 
 def _tests_noted(lab: Lab, gate: Gate, names: frozenset[str], marks: bytes, letter: str) -> frozenset[str]:
@@ -88,12 +101,17 @@ def _call(lab: Lab, gate: Gate, names: frozenset[str], dress: str = "") -> GateC
         dressed=bool(dress),
         moved=dress == "moved",
         spoken="\n".join(pair.old for pair in pairs(facts)),
+        settings={
+            path: decode(facts.read_base(path)) for path in sorted(facts.base_paths) if _is_setting(path)
+        },
     )
     if program is None:
         return None
     own = replace(
         gate,
         argv=program.argv,
+        run=program.argv[-1] if program.argv[:2] == SHELL else gate.run,  # whose programs the box must have
+        tool_sha=gate.tool_sha if program.argv[0] == gate.argv[0] else "",
         reporter=(),
         read="exit",
         env={**gate.env, **program.env},

@@ -93,8 +93,8 @@ def _sabotage(lab: Lab, show: WitnessRequest) -> list[Experiment]:
 
 def _broken_tree(lab: Lab, item: Sabotage) -> str:
     store, tree = lab.judge.site.store, lab.facts.tree
-    if item.content is not None:
-        return edited_tree(store, tree, {item.path: item.content})
+    if item.files:
+        return edited_tree(store, tree, item.files)
     return overlay_tree(store, lab.judge.site.order.base.tree, tree, restore=(item.path,))
 
 
