@@ -19,6 +19,7 @@ from ralph.shell.gate_run.schedule import Experiment, Lab
 from ralph.shell.git.trees import edited_tree
 
 STAGE = "plain"
+_MIN_SECONDS = 60.0  # it may have to be built, or to begin without a cache
 
 
 def plan(lab: Lab) -> list[Experiment]:
@@ -115,7 +116,7 @@ def _call(lab: Lab, gate: Gate, names: frozenset[str], dress: str = "") -> GateC
         reporter=(),
         read="exit",
         env={**gate.env, **program.env},
-        timeout=lab.patience(gate),
+        timeout=min(gate.timeout, max(lab.patience(gate), _MIN_SECONDS)),
     )
     tree = edited_tree(lab.judge.site.store, facts.tree, program.files)
     return GateCall(
