@@ -82,7 +82,7 @@ def localise_candidate(made: Candidate, here: Here) -> Candidate:
     local, ready = _local(made.run, made.cwd, here)
     word = _first(local)
     hint = made.hint or _hint(made.run, made.cwd, here)
-    if absent and not made.hint:
+    if absent and not hint:
         hint = f"{tools.install_line(absent) or absent} (its script starts {absent})"
     if hint and only_ours(word, here.top):
         hint = f"{hint} (it was found only in Ralph's own environment)"

@@ -7,6 +7,8 @@ back. The rules themselves are elsewhere: `measure` (the one score), `thresholds
 
 from __future__ import annotations
 
+import re
+
 import msgspec.structs
 
 from ralph.core.decide.stuck import attempts, measure, strategies
@@ -29,6 +31,7 @@ HIDDEN = "hidden"  # origin of a gate that no agent may hear of, not even as som
 UNSHOWN = "a check that is not shown is red"
 STOPPED = "interrupted"  # no attempt: somebody stopped the call
 MAX_SENTENCE = 300
+_TESTS = re.compile(r"\btests?\b", re.IGNORECASE)
 
 
 def call_ended(loop: Loop, event: AgentEnded) -> Loop:
@@ -137,9 +140,12 @@ def set_redirect(loop: Loop) -> Loop:
     track, trouble = diagnose(loop)
     if trouble is not None:
         return add_demand(loop, trouble, track.why)
-    coverage = loop.sealed.criterion.task_class == "coverage"
+    sealed = loop.sealed
+    about_tests = sealed.criterion.task_class == "coverage" or (
+        sealed.criterion.task_class == "implement-feature" and _TESTS.search(sealed.task.partition("\n")[0])
+    )
     signs = stuck_signs.first_signs(loop.progress.recent) or stuck_signs.downward_signs(
-        loop.progress.tries, only_tests_wanted=coverage
+        loop.progress.tries, only_tests_wanted=bool(about_tests)
     )
     if signs is not None:
         return add_demand(loop, *signs)
