@@ -36,6 +36,7 @@ def test_a_verified_loop_in_one_row() -> None:
         "limits": Limits(),
         "spend": Spend(calls=1, blind=1),
         "tree": "t1",
+        "changed": True,
         "base": "c0",
         "branch": "ralph/fix-1",
         "result": "r-t1",
