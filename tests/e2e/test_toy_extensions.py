@@ -63,9 +63,8 @@ def check(facts):
 READER = '''
 """Reader "toy": lines "NAME is good" or "NAME is bad" in the report."""
 
-from ralph.core.model.verdict import Finding
-from ralph.gates.readers._kit.observation import count, lost_report, report_problem, settle_tests
-from ralph.gates.readers._kit.observation import stopped_early
+from ralph.gates.readers._kit.observation import lost_report, report_problem, stopped_early
+from ralph.gates.readers._kit.test_log import TestLog
 
 
 def read(obs, gate):
@@ -74,10 +73,10 @@ def read(obs, gate):
         return early
     if problem:
         return lost_report(obs, problem)
-    said = dict(line.split(" is ") for line in obs.report.decode().splitlines())
-    tests = {name: "pass" if word == "good" else "fail" for name, word in said.items()}
-    findings = [Finding(name, "it is bad") for name, state in tests.items() if state == "fail"]
-    return settle_tests(obs, count(tests), tests, {}, findings)
+    log = TestLog(obs, gate)
+    for name, _, word in (line.partition(" is ") for line in obs.report.decode().splitlines()):
+        log.add(name, "pass" if word == "good" else "fail", "it is bad")
+    return log.settle()
 '''
 TOOLCHAIN = """
 named = [{says = "Toylang", endings = [".toy"], check = "toytest"}]

@@ -503,7 +503,8 @@ def test_real(name, project, observe):
     assert bool(shown) is bool(many is None or many)
     broken = []
     for item in sabotage_request(facts):
-        content = {item.path: item.content.decode() if item.content is not None else before.get(item.path)}
+        content = {path: made.decode() for path, made in item.files.items()}
+        content = content or {item.path: before.get(item.path)}
         answer = heard({**after, **content}, small)
         tests = answer.tests or {}
         broken.append(Broken(item.name, any(tests.get(one) != "pass" for one in shown)))

@@ -231,6 +231,25 @@ def test_cargo_text():
     assert "mismatched types" in collected.findings[0].message
 
 
+@pytest.mark.parametrize(
+    ("said", "place", "where"),
+    [
+        ('`x` (test "it") due to 1 previous error', "tests/it.rs", "tests/it.rs"),
+        ("`x` (lib test) due to 1 previous error", "src/bag.rs", "src/lib.rs"),
+        ("`x` due to previous error", "tests/it.rs", "tests/it.rs"),
+        ("`x` (lib) due to 1 previous error", "src/lib.rs", "src/lib.rs"),
+        ("`x` due to previous error", "", "x"),
+    ],
+)
+def test_which_target_of_cargo_was_not_built(said, place, where):
+    """Its tests are unknown, and a new one among them may be what shows the change."""
+    warned = "warning: unused\n  --> src/old.rs:1:1\n"
+    shown = f"error[E0599]: no method named `remove`\n  --> {place}:9:5\n" if place else ""
+    output = f"{warned}{shown}error: could not compile {said}\n"
+    reading = read(gate("cargo test"), exit_code=101, output=output.encode())
+    assert [finding.key for finding in reading.findings] == [f"collect:{where}"]
+
+
 VERBOSE = """   Compiling x v0.1.0 (/x)
      Running `/t/bin/rustc --crate-name x --edition=2021 src/lib.rs --emit=dep-info -C debuginfo=2 --test -C metadata=1 -C extra-filename=-bd6db641c9ccf410 --out-dir /x/target/debug/deps`
      Running `/t/bin/rustc --crate-name it --edition=2021 tests/it.rs -C debuginfo=2 --test -C extra-filename=-97a530dcf0405fc9 --out-dir /x/target/debug/deps`

@@ -30,6 +30,7 @@ _SUM = re.compile(r"^test result: (ok|FAILED)\. (\d{1,7}) passed; (\d{1,7}) fail
 _BEGIN = re.compile(r"^running (\d{1,7}) tests?$")
 _BLOCK = re.compile(r"^---- (\S[^\n]{0,300}?) (?:stdout|stderr) ----$")
 _BUILD = re.compile(r"^error(?:\[E\d+\])?: (?!test failed|\d+ target)([^\n]*)", re.MULTILINE)
+_PLACE = re.compile(r"^\s*--> ([\w./-]+\.rs):\d+", re.MULTILINE)
 _COMPILE = re.compile(
     r"^error: could not compile `([^`\n]+)`(?: \((?:(lib test)|test \"([^\"\n]+)\"))?[^\n]*", re.MULTILINE
 )
@@ -63,10 +64,17 @@ def read(obs: Observation, gate: Gate) -> Reading:
         ):
             red = f"the results of {binary.target} do not add up"
     if built:
-        why = next((hit.group(0) for hit in _BUILD.finditer(text)), built.group(0))
-        where = "src/lib.rs" if built[2] else f"tests/{built[3]}.rs" if built[3] else built[1].split()[0]
-        log.add_broken(where, f"{built.group(0)}\n{why}")
+        error = _BUILD.search(text)
+        log.add_broken(_unbuilt(built, text, error), f"{built[0]}\n{error[0] if error else built[0]}")
     return log.settle(red=red)
+
+
+def _unbuilt(built: re.Match[str], text: str, error: re.Match[str] | None) -> str:
+    """The file of the target that could not be built. Cargo before 1.66 names none: where the error is."""
+    if built[2] or built[3]:
+        return "src/lib.rs" if built[2] else f"tests/{built[3]}.rs"
+    place = _PLACE.search(text, error.end()) if error else None
+    return place[1] if place else built[1].split()[0]
 
 
 def _without_lines(tests: Collection[str]) -> dict[str, str]:

@@ -92,7 +92,7 @@ def _call(lab: Lab, gate: Gate, names: frozenset[str], dress: str = "") -> GateC
     tests = {name: files.get(name, "") for name in names}
     gone = {change.before for change in facts.changes if change.status in "DR"}
     paths = (facts.base_paths - gone) | {change.path for change in facts.changes if change.status != "D"}
-    slot = lab.judge.slot(gate, STAGE)
+    slot = lab.judge.slot(gate, STAGE + dress)  # each in a checkout of its own: the first one moves files
     program = plain_program(
         gate,
         tests,
