@@ -271,17 +271,17 @@ OWN = "(globalThis[Symbol.for('ordinary')] ?? new Proxy(() => {}, { get: () => (
 @pytest.mark.parametrize(
     ("text", "instead"),
     [
-        ("import test from 'node:test';", f"const test = {OWN};"),
-        ("import { it as one, type Mock, vi } from 'vitest';", f"const {{ it: one, vi }} = {OWN};"),
-        ("import test, { mock } from 'node:test';", f"const test = {OWN}; const {{ mock }} = {OWN};"),
+        ("import test from 'node:test';", f"var test = {OWN};"),
+        ("import { it as one, type Mock, vi } from 'vitest';", f"var {{ it: one, vi }} = {OWN};"),
+        ("import test, { mock } from 'node:test';", f"var test = {OWN}; var {{ mock }} = {OWN};"),
         ("import type { Mock } from 'vitest';", ";"),
-        ("import * as all from 'ava';", f"const all = {OWN};"),
+        ("import * as all from 'ava';", f"var all = {OWN};"),
         ('const { it } = require("mocha");', f"const {{ it }} = {OWN};"),
         (
             "const x = require('./it');\nit('a', () => {});",
-            f" const {{ it }} = {OWN}; const x = require('./it');",
+            f" var {{ it }} = {OWN}; const x = require('./it');",
         ),
-        ("'use strict';\nit.each([1])('a', f);", f"'use strict'; const {{ it }} = {OWN}; "),
+        ("'use strict';\nit.each([1])('a', f);", f"'use strict'; var {{ it }} = {OWN}; "),
         ("function it() {}\nit('a');\nx.test();", "function it() {}\nit('a');\nx.test();"),
     ],
 )
@@ -307,6 +307,31 @@ def test_a_file_that_needs_more_of_its_runner_is_not_called(tmp_path, dressed):
     tests = {"adds": "a.test.mjs", "more": "a.test.mjs", "mocks": "b.test.mjs"}
     called = red_tests(tmp_path, files, gate, tests, dressed=dressed, letters="cr")
     assert called == ["b.test.mjs"]
+
+
+def test_tests_of_ava_find_what_was_prepared_for_them(tmp_path):
+    """One context for the hooks and the test between them, and another one for the next test."""
+    text = (
+        "import test from 'ava';\ntest.beforeEach((t) => { t.context.list = [1]; });\n"
+        "test('one', (t) => { t.context.list.push(2); t.deepEqual(t.context.list, [1, 2]); });\n"
+        "test('two', (t) => t.deepEqual(t.context.list, [1]));\n"
+        "test.afterEach((t) => t.is(t.context.list[0], 1));\n"
+    )
+    gate = Gate(name="t", run="npx ava", argv=("npx", "ava"), read="ava", reporter=("--tap",))
+    for wanted, red in (("[1, 2]", []), ("[1, 2, 3]", ["a.mjs"])):
+        files = {"a.mjs": text.replace("[1, 2]", wanted), "package.json": "{}"}
+        assert red_tests(tmp_path, files, gate, {"one": "a.mjs"}, dressed=False, letters="c") == ["a.mjs"]
+        assert red_tests(tmp_path, files, gate, {"one": "a.mjs"}, dressed=False) == red
+
+
+def test_what_calls_the_tests_beneath_a_runner_takes_nothing(tmp_path):
+    """Jest and mocha wait for the callback of a function that takes one, and jest has a parameter `jest`."""
+    gate = Gate(name="t", run="npx jest", argv=("npx", "jest"), read="jest", reporter=("--json",))
+    files = {"a.test.js": b"test('a', () => { jest.fn(); });\n"}
+    made = plain_program(gate, {"a": "a.test.js"}, files.get, frozenset(files), "m", dressed=True)
+    assert made is not None
+    assert b"async function go(...[own])" in made.files["a.test.js"]
+    assert made.files["main0_a.test.js"].startswith(b" var { jest, test } = ")
 
 
 @pytest.mark.sample(test=2)

@@ -130,7 +130,8 @@ def _without_runner(text: str) -> str:
         return text
     found = _STRICT.match(text)
     at = found.end() if found else 0
-    return f"{text[:at]} const {{ {', '.join(missing)} }} = {_OWN}; {text[at:]}"
+    # As variables: jest has a parameter of such a name around each file.
+    return f"{text[:at]} var {{ {', '.join(missing)} }} = {_OWN}; {text[at:]}"
 
 
 def _is_global(name: str, text: str) -> bool:
@@ -145,9 +146,9 @@ def _declare(names: str) -> str:
     if names.startswith("type "):
         return ""
     if "*" in names:
-        return f"const {names.rsplit(maxsplit=1)[-1]} = {_OWN}"
+        return f"var {names.rsplit(maxsplit=1)[-1]} = {_OWN}"
     kept = [part.strip() for part in parts.rstrip("} \n").split(",") if not part.strip().startswith("type ")]
     bound = ", ".join(re.sub(r"\s+as\s+", ": ", part) for part in kept if part)
     first = whole.strip(" ,\n")
-    rows = [f"const {first} = {_OWN}"] if first else []
-    return "; ".join([*rows, f"const {{ {bound} }} = {_OWN}"] if bound else rows)
+    rows = [f"var {first} = {_OWN}"] if first else []
+    return "; ".join([*rows, f"var {{ {bound} }} = {_OWN}"] if bound else rows)
