@@ -14,13 +14,13 @@ from ralph.gates.narrow import module_file
 
 
 def files_of_tests(facts: GuardFacts, gate: Gate, *, at_base: bool = False) -> dict[str, str]:
-    """By id. Node before 22 tells no files: then it is the one whose text has the name."""
+    """By id. Node before 22 and ava of one file tell none: then it is the one whose text has the name."""
     reading = (facts.base if at_base else facts.final).get(gate.name)
     if reading is None:
         return {}
     found = dict(reading.files)
     lost = [name for name in reading.tests or () if name not in found]
-    if not lost or gate.read != "node":
+    if not lost or gate.read not in ("node", "ava"):
         return found
     read = facts.read_base if at_base else facts.read_result
     paths = {*facts.base_paths, *(change.path for change in facts.changes)}
