@@ -80,7 +80,7 @@ def node(place, source, mode, check=SCRIPT_CHECK):
     return execute(place, "sums.mjs", source, mode, ["node", "check.mjs"], **{"check.mjs": check})
 
 
-@pytest.mark.parametrize("mode", ["after", "instead", "module"])
+@pytest.mark.parametrize("mode", ["after", "instead", "module", "unloaded"])
 def test_broken_code_turns_an_honest_check_red(tmp_path, mode):
     """Functions, properties, coroutines and generators fail; loading the file only in its own mode."""
     code, marks = python(tmp_path, PYTHON, mode)
@@ -102,7 +102,20 @@ def test_where_a_program_ended_is_what_it_entered_and_never_left():
     assert marks == Marks(3, 2, (), ("add",), frozenset({"add", "sum"}))
 
 
-@pytest.mark.parametrize("mode", ["after", "instead", "module"])
+@pytest.mark.parametrize(
+    ("name", "program"),
+    [("sums.py", '"""Sums."""\nprint(1 + 2)\n'), ("sums.js", "'use strict';\nconsole.log(1 + 2);\n")],
+)
+@pytest.mark.parametrize(("mode", "red"), [("module", False), ("unloaded", True)])
+def test_a_program_without_functions_has_written_all_when_it_is_loaded(tmp_path, name, program, mode, red):
+    """A check of what it writes notices only that it was not loaded at all."""
+    runs = f"{sys.executable} sums.py" if name.endswith("py") else "node sums.js"
+    argv = ["/bin/sh", "-c", f'test "$({runs})" = 3']
+    code, marks = execute(tmp_path, name, program, mode, argv)
+    assert (code != 0, marks.entered) == (red, 1)
+
+
+@pytest.mark.parametrize("mode", ["after", "instead", "module", "unloaded"])
 def test_broken_scripts_turn_an_honest_check_red(tmp_path, mode):
     """The same for JavaScript."""
     code, marks = node(tmp_path, SCRIPT, mode)
@@ -254,6 +267,8 @@ LAW = [
     ({"trace": REACHED, "after": REACHED, "module": RED, "instead": RED}, [], False),
     ({"trace": REACHED, "after": REACHED, "module": RED, "instead": REACHED}, [], False),
     ({"trace": REACHED, "after": REACHED, "module": GREEN, "instead": REACHED}, ["sabotage.unnoticed"], True),
+    ({"trace": GREEN, "after": GREEN, "module": REACHED, "unloaded": REACHED}, ["sabotage.unnoticed"], True),
+    ({"trace": GREEN, "after": GREEN, "module": REACHED, "unloaded": RED}, [], False),
     ({"trace": GREEN, "after": GREEN, "module": RED}, [], False),
     ({"trace": GREEN, "after": GREEN, "module": GREEN}, [], False),
 ]
@@ -278,6 +293,8 @@ def test_what_is_tried_and_in_which_order():
     assert next_break({"after": REACHED, "instead": RED}) is None
     assert next_break({"after": GREEN}) == "module"
     assert next_break({"after": GREEN, "module": GREEN}) == "exercised"
+    assert next_break({"after": GREEN, "module": REACHED}) == "unloaded"
+    assert next_break({"after": REACHED, "instead": REACHED, "module": REACHED}) is None
     assert next_break({"after": GREEN, "module": GREEN, "exercised": RED}) is None
 
 

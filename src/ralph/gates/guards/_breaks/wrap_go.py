@@ -26,7 +26,7 @@ def wrap(
     """`only`: the one of `bodies_of` that is broken."""
     text = new.decode()
     package = _PACKAGE.search(text)
-    if package is None:
+    if package is None or mode == "unloaded":  # a program in Go is in functions
         return {}
     made = text
     if mode == "module":

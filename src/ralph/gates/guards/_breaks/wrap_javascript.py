@@ -15,7 +15,8 @@ _FIRST = re.compile(r"(?:#![^\n]*\n)?(?:\s*(?:\"use strict\"|'use strict');?[ \t
 def wrap(path: str, old: bytes | None, new: bytes, mode: str, marks: str) -> dict[str, bytes]:
     text = new.decode()
     module, made = is_module(path, text), text
-    if mode != "module":
+    whole = mode in ("module", "unloaded")
+    if not whole:
         bodies = changed_bodies(language(path), JS_FUNCTIONS, old, text)
         if not bodies and mode != "trace":
             return {}
@@ -34,9 +35,8 @@ def wrap(path: str, old: bytes | None, new: bytes, mode: str, marks: str) -> dic
             made = made[: body.start] + around + made[body.end :]
     first = _FIRST.match(made)
     at = first.end() if first else 0
-    ending = (
-        "\n__mark('i'); __mark('o'); throw new Error('broken on purpose');\n" if mode == "module" else "\n"
-    )
+    fails = "\n__mark('i'); __mark('o'); throw new Error('broken on purpose');\n"
+    ending = fails if mode == "module" else "\n"
     # Function declarations are known in the whole file, wherever they stand; so is an import.
     helper = program_text("wrap_javascript.js") % {
         "fs": "__fs" if module else 'require("node:fs")',
@@ -46,7 +46,7 @@ def wrap(path: str, old: bytes | None, new: bytes, mode: str, marks: str) -> dic
         "file": _js_string(f"/{path}"),
     }
     lead = 'import * as __fs from "node:fs";' if module else ""
-    top = f"{lead}__watch();" if mode != "module" else lead
+    top = lead + ("" if mode == "module" else fails if whole else "__watch();")
     typed = "// @ts-nocheck\n" if "ts" in path.rsplit(".", 1)[-1] and not at else ""
     return {path: (typed + made[:at] + top + made[at:] + "\n" + helper + ending).encode()}
 

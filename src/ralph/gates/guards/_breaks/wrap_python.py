@@ -25,8 +25,9 @@ def wrap(path: str, old: bytes | None, new: bytes, mode: str, marks: str) -> dic
         "kept": _kept_classes(old, tree),
     }
     helper = f"exec({program!r}, {_NAME} := {{}})\n"
-    if mode == "module":
-        lines.append(f"{_NAME}['end_of_module']()\n")
+    if mode in ("module", "unloaded"):
+        fails = f"{_NAME}['end_of_module']()\n"
+        lines.insert(len(lines) if mode == "module" else first_free_line(tree), fails)
     else:
         chosen = [node for _, node in changed_functions(old, tree)]
         unnamed = _made_functions(old, tree)

@@ -31,7 +31,7 @@ def wrap(
     path: str, old: bytes | None, new: bytes, mode: str, marks: str, *, only: int | None = None
 ) -> dict[str, bytes]:
     """`only`: the one of `bodies_of` that is broken."""
-    if mode == "module":
+    if mode in ("module", "unloaded"):
         return {}
     text = new.decode()
     made = text

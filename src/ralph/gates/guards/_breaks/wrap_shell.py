@@ -20,9 +20,9 @@ _FAIL = "printf '%s\\n' foreign; "
 def wrap(path: str, old: bytes | None, new: bytes, mode: str, marks: str) -> dict[str, bytes]:
     text = new.decode()
     enters = f"echo i >> {shlex.quote(marks)}; "
-    if mode == "module" or (mode != "trace" and not FUNCTION.search(text)):
+    if mode in ("module", "unloaded") or (mode != "trace" and not FUNCTION.search(text)):
         head, _, rest = text.partition("\n") if text.startswith("#!") else ("", "", text)
-        if mode == "instead":
+        if mode in ("instead", "unloaded"):
             return {path: f"{head}\n{enters}{_FAIL}exit 97\n{rest}".encode()}
         return {path: f"{head}\n{enters}{{ :\n{rest.rstrip()}\n}}{_UNHEARD}\n{_FAIL}exit 97\n".encode()}
 

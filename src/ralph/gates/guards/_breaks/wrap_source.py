@@ -35,7 +35,7 @@ from ralph.gates.guards._breaks.break_function import (
 )
 from ralph.gates.guards._parts.script_language import MAX_CHARS, language
 
-Mode = Literal["after", "instead", "module", "trace", "foreign", "valued", "apart", "copied"]
+Mode = Literal["after", "instead", "module", "unloaded", "trace", "foreign", "valued", "apart", "copied"]
 MAX_MARKS = 1 << 20  # bytes
 _GENERATED = re.compile(rb"@generated|DO NOT EDIT|do not edit|[Gg]enerated by")
 

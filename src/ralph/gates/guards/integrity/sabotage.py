@@ -208,6 +208,9 @@ def _next_function(tried: dict[str, BreakSeen]) -> Break | None:
         return None
     if "module" not in tried:
         return "module"
+    loaded, called = tried["module"], tried.get("after", _UNTRIED).entered
+    if loaded.entered and not loaded.red and not called and "unloaded" not in tried:
+        return "unloaded"  # a program without functions has written all when it is loaded
     reached = any(seen.entered for mode, seen in tried.items() if mode not in _APART)
     return "exercised" if not reached and "exercised" not in tried else None
 
@@ -275,6 +278,7 @@ def _judge_breaks(facts: GuardFacts) -> tuple[list[Finding], str]:
         tried = facts.tried.breaks.get(gate.name)
         if not tried:
             continue
+        whole = tried.get("unloaded", _UNTRIED)
         exits = [name for seen in tried.values() for name in seen.exits if gate.read == "exit"]
         if exits:
             text = f"{gate.name}: {exits[0]} ends the process as a success before the check has ended"
@@ -291,7 +295,7 @@ def _judge_breaks(facts: GuardFacts) -> tuple[list[Finding], str]:
             names = ", ".join(sorted(tried["after"].green)[:_MAX_SHOWN])
             text = f"{gate.name}: {names or 'it'} no longer comes to the code that it came to at the base"
             findings.append(Finding(f"sabotage.unreached:{gate.name}", text))
-        elif (loaded := tried.get("module", _UNTRIED)).entered and not loaded.red:
+        elif (loaded := tried.get("module", _UNTRIED)).entered and not (loaded.red or whole.red):
             text = f"{gate.name}: stays green although code of the change, which it loads, fails"
             findings.append(Finding(f"sabotage.unnoticed:{gate.name}", text))
         elif ignored := _ignores_values(tried):
@@ -301,7 +305,7 @@ def _judge_breaks(facts: GuardFacts) -> tuple[list[Finding], str]:
             continue
         elif tried.get("exercised", _UNTRIED).red:
             continue  # it can turn red, though nothing of the change is a function that it calls
-        elif tried.get("instead", _UNTRIED).red:
+        elif tried.get("instead", _UNTRIED).red or whole.red:
             open_points.append(f"{gate.name}: stays green when code of the change fails after its work")
         elif tried.get("module", _UNTRIED).red:
             open_points.append(
