@@ -59,7 +59,7 @@ def test_functions_of_shell_fail_by_what_they_write(tmp_path, mode, said):
     assert (tmp_path / "marks").read_text().startswith("i\n" if mode == "module" else "i twice\n")
 
 
-@pytest.mark.parametrize("mode", ["after", "instead", "module"])
+@pytest.mark.parametrize("mode", ["after", "instead", "module", "unloaded"])
 def test_a_script_without_functions_fails_as_a_whole(tmp_path, mode):
     """A program is told by its output and its exit code."""
     made = wrap_source("a.sh", None, b"#!/bin/sh\necho hello\n", mode, str(tmp_path / "marks"))
@@ -89,9 +89,10 @@ def test_marks_of_shell_name_functions_of_the_base(tmp_path):
         ("seq -f 'sum %.0f' 100 999", "exit 0", None),
     ],
 )
-def test_a_search_that_finds_everything_stays_green(tmp_path, program, end, code):
+@pytest.mark.parametrize("shell", ["sh", "/bin/sh"])
+def test_a_search_that_finds_everything_stays_green(tmp_path, shell, program, end, code):
     """What writes every number there is computes none; a script that may end before its end is left alone."""
     (tmp_path / "bill.sh").write_text(f"{program}\n")
-    text, done = alter_shell(f'set -e\nsh bill.sh | grep -q "sum 350"\n{end}\n')
+    text, done = alter_shell(f'set -e\n{shell} bill.sh | grep -q "sum 350"\n{end}\n')
     asked = subprocess.run(["sh", "-c", text], cwd=tmp_path, capture_output=True, check=False)
     assert (asked.returncode if done else None) == code
