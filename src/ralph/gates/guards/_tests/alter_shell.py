@@ -8,7 +8,8 @@ import re
 from ralph.gates.guards._tests.both_ways import other_numbers
 
 _CLAIM = re.compile(
-    r"""^(?P<claim>(?!(?:if|while|until|!)[ ])[\w./~][^|&;#\n]*\|[ ]*grep[ ]+-[EFiwx]*q[EFiwx]*[ ]+(?:--[ ]+)?)"""
+    r"""^(?P<claim>(?!(?:if|while|until|!)[ ])[\w./~][^|&;#\n]*"""
+    r"""\|[ ]*grep[ ]+-[EFiwx]*q[EFiwx]*[ ]+(?:--[ ]+)?)"""
     r"""(?P<text>"[^"$`\\\n]*"|'[^'\n]*')(?=[ ]*(?:$|\|\|))""",
     re.MULTILINE,
 )
