@@ -65,11 +65,12 @@ def hand_over(
             scribe = Scribe(journal, name, record.load(journal, name), clock, Quiet(), state.root)
             for event in first:
                 scribe.append(event, taken=stale_commands(scribe, event))
-            order = scribe.loop.sealed
+            order, number = scribe.loop.sealed, journal.number_of(name)
+            if scribe.loop.phase == "ended":  # its runner was at work until now: nothing is left to hand over
+                return HandedOver(name, number, None)
             scribe.append(queued_fact(order, env, priority, most))
         finally:
             held.release()
-        number = journal.number_of(name)
         free = True
         try:
             journal.admit(name, at=at, repo=order.repo, most=most, machine=machine).release()
