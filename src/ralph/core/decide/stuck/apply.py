@@ -140,9 +140,8 @@ def set_redirect(loop: Loop) -> Loop:
     track, trouble = diagnose(loop)
     if trouble is not None:
         return add_demand(loop, trouble, track.why)
-    sealed = loop.sealed
-    about_tests = sealed.criterion.task_class == "coverage" or (
-        sealed.criterion.task_class == "implement-feature" and _TESTS.search(sealed.task.partition("\n")[0])
+    about_tests = loop.sealed.criterion.task_class == "coverage" or _TESTS.search(
+        loop.sealed.task.partition("\n")[0]
     )
     signs = stuck_signs.first_signs(loop.progress.recent) or stuck_signs.downward_signs(
         loop.progress.tries, only_tests_wanted=bool(about_tests)
