@@ -7,8 +7,6 @@ back. The rules themselves are elsewhere: `measure` (the one score), `thresholds
 
 from __future__ import annotations
 
-import re
-
 import msgspec.structs
 
 from ralph.core.decide.stuck import attempts, measure, strategies
@@ -31,7 +29,6 @@ HIDDEN = "hidden"  # origin of a gate that no agent may hear of, not even as som
 UNSHOWN = "a check that is not shown is red"
 STOPPED = "interrupted"  # no attempt: somebody stopped the call
 MAX_SENTENCE = 300
-_TESTS = re.compile(r"\btests?\b", re.IGNORECASE)
 
 
 def call_ended(loop: Loop, event: AgentEnded) -> Loop:
@@ -140,11 +137,9 @@ def set_redirect(loop: Loop) -> Loop:
     track, trouble = diagnose(loop)
     if trouble is not None:
         return add_demand(loop, trouble, track.why)
-    about_tests = loop.sealed.criterion.task_class == "coverage" or _TESTS.search(
-        loop.sealed.task.partition("\n")[0]
-    )
+    coverage = loop.sealed.criterion.task_class == "coverage"
     signs = stuck_signs.first_signs(loop.progress.recent) or stuck_signs.downward_signs(
-        loop.progress.tries, only_tests_wanted=bool(about_tests)
+        loop.progress.tries, only_tests_wanted=coverage
     )
     if signs is not None:
         return add_demand(loop, *signs)
