@@ -682,3 +682,14 @@ def test_want_of_memory_or_processes_is_no_bug_of_ralph():
     assert [(one.code, one.exit_code) for one in named] == [("E-MEMORY", 4), ("E-PROCESSES", 4)]
     for other in (OSError(errno.ENOTTY, "odd"), RuntimeError("odd")):
         assert _machine_error(other) is None
+
+
+def test_who_meant_what_a_guard_accused_is_told_how_to_allow_it():
+    """After the way to the change, and never before it; a loop that was not accused is offered nothing."""
+    from ralph.app.words.next_steps import LoopStanding, next_steps
+
+    shown = [
+        one.command for one in next_steps(LoopStanding("x", "blocked", changed=True, accused=("a.b:c",)))
+    ]
+    assert shown.index("ralph resume x --allow 'a.b:c=…'") > shown.index("ralph diff x")
+    assert not any("--allow" in one.command for one in next_steps(LoopStanding("x", "blocked", changed=True)))

@@ -151,3 +151,12 @@ def test_the_best_checkpoint_is_offered() -> None:
     loop = b.iterate(b.based(), "t1", b.red(count=1))
     assert loop.progress.best == Checkpoint(1, "t1", "c-t1", passing=0, red=1)
     assert summarise(loop).best == 1
+
+
+def test_a_loop_that_was_accused_names_what_its_user_could_allow() -> None:
+    """In the row, so that lists offer it too; marked, so that nobody takes it for a question."""
+    first = b.conclude(b.guarding(b.based()), b.guard("t1", "base_tests.red:check"))
+    ended = b.close(b.work(b.restored(first), "t1"))
+    assert ended.outcome == "blocked"
+    asked = summarise(ended, started=4.0).asked
+    assert [(one.key, one.accuses) for one in asked] == [("base_tests.red:check", True)]
