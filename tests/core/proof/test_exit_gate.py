@@ -611,3 +611,84 @@ def test_deleted_tests_are_named_with_the_first_refusal():
     gone = b.guard("t1", "t::one")
     assert leave(BASE, (green,), gone).not_yet[-1] == f"{sentence}t::two"
     assert leave(BASE, (green,)).not_yet == ()
+
+
+OLD_RED = (b.red(per_test=True, count=1),)
+LEFT = (b.green(per_test=True, witness_count=1, counts=Counts(still_red=("t",))),)
+KIND = "base_tests.still_red"
+SAID = "failed before the loop and still red: t"
+WAY = (
+    "these failed before the loop as well: make them pass, "
+    "or if they fail for a reason outside of this task, change nothing and say COMPLETE again"
+)
+
+
+@pytest.mark.parametrize(
+    ("now", "more", "not_yet", "still_red", "insists"),
+    [
+        (OLD_RED, {"claim": None}, ["test: fail"], True, False),
+        (OLD_RED, {}, ["test: fail", WAY], True, False),
+        (OLD_RED, {"last_word": True}, ["test: fail", WAY], True, True),
+        (OLD_RED, {"last_word": True, "changed": False}, ["test: fail"], False, False),
+        (OLD_RED, {"last_word": True, "tolerance": "nothing"}, ["test: fail"], False, False),
+        (OLD_RED, {"last_word": True, "task_class": "test-pass"}, ["test: fail"], False, False),
+        (OLD_RED, {"last_word": True, "guards": (MISSED,)}, None, False, False),
+        ((b.red(per_test=True, new_red_count=1),), {"last_word": True}, ["test: fail"], False, False),
+        ((), {"last_word": True}, ["test: not judged on this tree"], False, False),
+    ],
+)
+def test_who_insists_on_old_red(now: Any, more: Any, not_yet: Any, still_red: bool, insists: bool) -> None:
+    """The way is told to who says COMPLETE; it counts where nothing else is in the way, and green is not the
+    task itself."""
+    more = {"guards": None, "changed": True, "claim": b.COMPLETE, **more}
+    criterion = {"task_class": more.pop("task_class", "bug-fix")}
+    given = asked(more.pop("guards"), OLD_RED, now, gates=(b.gate(),), criterion=criterion, **more)
+    assert (given.still_red, given.insists, given.verified) == (still_red, insists, False)
+    assert not_yet is None or list(given.not_yet) == not_yet
+
+
+@pytest.mark.parametrize(
+    ("now", "guards", "criterion", "ends", "grade", "not_yet"),
+    [
+        (LEFT, (b.guard(),), {}, True, "C", (SAID,)),
+        (LEFT, (b.guard(),), {"waivers": {KIND: "why"}}, False, "B", ()),
+        (LEFT, None, {}, True, "C", (SAID,)),
+        (LEFT, (b.guard(),), {"task_class": "regression"}, True, "C", (SAID,)),
+        (
+            (b.green(per_test=True, counts=Counts(still_red=("t",))),),
+            (b.guard(),),
+            {},
+            False,
+            None,
+            (f"{SAID}, and no test that failed before shows the change", WAY),
+        ),
+    ],
+)
+def test_a_judgement_without_old_red_proves_nothing_by_itself(
+    now: Any, guards: Any, criterion: Any, ends: bool, grade: Any, not_yet: Any
+) -> None:
+    """Unproven, where a test shows a change or none is asked for; proven by a user's word alone."""
+    given = asked(
+        guards,
+        OLD_RED,
+        now,
+        gates=(b.gate(),),
+        changed=True,
+        claim=b.COMPLETE,
+        criterion={"min_grade": "C", **criterion},
+        last_word=True,
+    )
+    assert (given.ends_unproven, given.grade, given.not_yet) == (ends, grade, not_yet)
+    assert given.verified is (not not_yet)
+
+
+def test_a_result_judged_without_old_red_is_unproven() -> None:
+    """Whatever its grade, until a user says that it may be red."""
+    criterion = Criterion(task_class="bug-fix", gates=(b.gate(),), min_grade="C")
+    final = {one.gate: one for one in LEFT}
+    assert ending_of(criterion, "C", final) == (
+        "unproven",
+        f"nothing got worse, but not everything is green: {SAID}",
+    )
+    allowed = Criterion(task_class="bug-fix", gates=(b.gate(),), waivers={f"{KIND}:t": "why"})
+    assert ending_of(allowed, "B", final)[0] == "verified"

@@ -72,6 +72,9 @@ def _tampering(facts: ReportFacts) -> Iterator[str]:
 
 def _lack_of_proof(facts: ReportFacts) -> Iterator[str]:
     if facts.loop.outcome == "unproven":
+        if any(verdict.still_red for verdict in facts.loop.proof.finals.values()):
+            yield "Find out whether what was red before the loop, and still is, has to do with the task."
+            return
         more = f"ralph resume {facts.loop.sealed.loop} --check CMD"
         yield f"Add a check that fails on the base: {more} (the proof is grade {facts.loop.grade})."
 

@@ -14,9 +14,11 @@ from typing import Any, Literal
 import msgspec
 
 from ralph.core.attestation.redact import gate_of
-from ralph.core.attestation.statement import Statement
+from ralph.core.attestation.statement import StatedVerdict, Statement
 from ralph.core.model.gate import Gate
 from ralph.core.model.order import BoxTerms, Sandbox, StartPoint
+from ralph.core.proof.compare import red_keys
+from ralph.core.proof.still_red import shown_keys
 from ralph.core.text.clean import REDACTED
 from ralph.shell.attestation import find, rerun
 from ralph.shell.attestation.find import FoundProof
@@ -86,7 +88,7 @@ def run_again(signed: Signed) -> Iterator[ProofCheck]:
     attested = {said.gate: said for said in made.predicate.verdicts}
     entries = {str(gate["name"]): gate for gate in made.predicate.gates}
     seen = 0
-    for one in _rerun_on_tree(signed, tuple(gates), made.tree):
+    for one in _rerun_on_tree(signed, tuple(gates), made.tree, _left_out(made, made.predicate.verdicts)):
         seen += 1
         name = one.gate.name
         reading = find.evidence(signed.case.found, signed.case.state, attested[name].reading)
@@ -151,20 +153,31 @@ def _at_base(signed: Signed, proof: tuple[Gate, ...]) -> Iterator[ProofCheck]:
         yield ProofCheck("base", "note", words)
         return
     before = {said.gate: said for said in made.predicate.baseline}
-    for one in _rerun_on_tree(signed, proof, base.tree):
+    still_red = {said.gate: said.still_red for said in made.predicate.verdicts}
+    for one in _rerun_on_tree(signed, proof, base.tree, _left_out(made, made.predicate.baseline)):
         name, said = f"{one.gate.name} at base", before.get(one.gate.name)
         now = one.verdict.status
+        wrong = set(still_red[one.gate.name]) - shown_keys(red_keys(one.reading, one.gate.fail_on))
         if said is None:
             yield ProofCheck(name, "note", f"{now}; not attested")
         elif now == "error" != said.status:  # it was not looked at here: that shows neither red nor green
             yield _check(one, name, "fail", f"no answer here ({one.verdict.summary or one.verdict.cause})")
         elif (said.status == "pass") != (now == "pass"):
             yield _check(one, name, "fail", f"{now} here, attested as {said.status}")
+        elif wrong:
+            yield _check(one, name, "fail", f"not red here, and left out as red before: {min(wrong)}")
         else:
             yield _check(one, name, "pass", f"{now}, as attested")
 
 
-def _rerun_on_tree(signed: Signed, gates: tuple[Gate, ...], tree: str) -> Iterator[Rerun]:
+def _left_out(made: Statement, verdicts: tuple[StatedVerdict, ...]) -> dict[str, frozenset[str]]:
+    """What the attested verdicts were made without: by a quarantine, or as red before the loop."""
+    return {said.gate: frozenset((*made.predicate.quarantine, *said.still_red)) for said in verdicts}
+
+
+def _rerun_on_tree(
+    signed: Signed, gates: tuple[Gate, ...], tree: str, left_out: Mapping[str, frozenset[str]]
+) -> Iterator[Rerun]:
     case, (box, base) = signed.case, _terms(signed)
     return rerun.rerun(
         signed.project,
@@ -174,6 +187,7 @@ def _rerun_on_tree(signed: Signed, gates: tuple[Gate, ...], tree: str) -> Iterat
         box=box,
         base=base,
         token=case.request.token,
+        left_out=left_out,
         attend=case.attend,
     )
 

@@ -31,6 +31,7 @@ def rejudge_tree(held: HeldLoop, env: Mapping[str, str], tree: str) -> None:
         history=loop.sealed.box.history,
     )
     judge = Judge(site, space.modules)
+    judge.omissions.allow_old_red(loop, loop.work.tree, judge.base_reading)
     verdicts: dict[str, Verdict] = {}
     for verdict in judge.patiently(
         loop.sealed.criterion.gates, tree, "final", loop.proof.baseline, lambda _: False

@@ -143,8 +143,15 @@ def _checks(case: VerifyCase, choice: _Choice) -> Iterator[ProofCheck]:
     else:
         yield ProofCheck("re-run", "note", "left out, as asked: nobody but the signer saw these gates pass")
     if made.predicate.outcome == "unproven":
-        words = f"DONE_UNPROVEN: green, but proven only to grade {made.predicate.grade}; you decide"
-        yield ProofCheck("proof", "ask", words, f"ralph resume {made.predicate.loop} --check CMD")
+        yield _unproven(made)
+
+
+def _unproven(made: Statement) -> ProofCheck:
+    name, left = made.predicate.loop, sum(len(said.still_red) for said in made.predicate.verdicts)
+    words, way = f"green, but proven only to grade {made.predicate.grade}", f"resume {name} --check CMD"
+    if left:
+        words, way = f"{left} red before the loop and still red", f"status {name}"
+    return ProofCheck("proof", "ask", f"DONE_UNPROVEN: {words}; you decide", f"ralph {way}")
 
 
 def _choose(case: VerifyCase) -> _Choice:

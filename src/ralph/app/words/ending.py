@@ -184,8 +184,9 @@ def _facts(loop: Loop) -> list[tuple[str, str]]:
     facts: list[tuple[str, str]] = []
     if loop.outcome not in GOOD:
         facts.append(("why", safe(loop.reason, 300) or f"in phase {loop.phase}"))
-    if loop.outcome not in DONE:
+    if loop.outcome not in DONE or loop.outcome == "unproven":
         facts += _first_ones("asked", [f"{one.key}: {one.says}" for one in open_waivers(loop)])
+    if loop.outcome not in DONE:
         facts += _first_ones("not yet", loop.proof.not_yet)
         facts.append(("best", best_words(loop)))
     elif not loop.landing.result or loop.has_plan:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ralph.app.words.format import plural
 from ralph.core.model.loop import Loop
 from ralph.core.model.verdict import GuardResult
+from ralph.core.proof.grade import unwaived_red
 
 _UNTOUCHED = "no test and no test config changed"  # how the guard "base_tests" begins then
 
@@ -13,7 +14,8 @@ def grade_words(loop: Loop) -> str:
     """Such as: red before, green three times, tests untouched."""
     guards = {one.guard: one for one in loop.proof.guards} if _is_of_tree(loop) else {}
     if loop.grade in ("C", "D"):
-        return f"{_not_worse(loop)}; no check was red before"
+        left = unwaived_red(loop.sealed.criterion, loop.proof.finals.values())
+        return f"{_not_worse(loop)}; {f'{len(left)} still red' if left else 'no check was red before'}"
     parts = ["red before"] if _users_witness(loop) else ["new tests fail on the old code"]
     times = _repeats(guards)
     parts.append(f"green {times}\N{MULTIPLICATION SIGN}" if times > 1 else "green")

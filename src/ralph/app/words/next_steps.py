@@ -50,7 +50,7 @@ def next_steps(at: LoopStanding) -> tuple[Next, ...]:
     if at.word == "unproven":
         return (
             Next("see the change", f"ralph diff {name}"),
-            Next("prove it", f'ralph resume {name} --check "a check that fails without the change"'),
+            *(_allow(at, "allow what was red before") if at.waivers else _prove(name)),
             Next("merge anyway", f"ralph merge {name} --unproven"),
             report,
             Next("throw it away", f"ralph discard {name}"),
@@ -101,13 +101,21 @@ def _go_on(at: LoopStanding) -> Next:
     if at.word == "blocked" and at.human:
         return Next("when you have done it", f"ralph resume {at.name} --done {at.human}")
     if at.word == "blocked" and at.waivers:
-        return Next("allow it and continue", f"ralph resume {at.name} {_allow_flags(at.waivers)}")
+        return _allow(at, "allow it and continue")[0]
     if at.word == "blocked":
         return Next("answer and continue", f'ralph resume {at.name} --steer "…"')
     if at.approval:
         return Next("approve its start", f"ralph approve {at.name}")
     more = f" {at.room}" if at.room else ""
     return Next("continue", f"ralph resume {at.name}{more}")
+
+
+def _prove(name: str) -> tuple[Next, ...]:
+    return (Next("prove it", f'ralph resume {name} --check "a check that fails without the change"'),)
+
+
+def _allow(at: LoopStanding, why: str) -> tuple[Next, ...]:
+    return (Next(why, f"ralph resume {at.name} {_allow_flags(at.waivers)}"),)
 
 
 def _allow_flags(keys: tuple[str, ...]) -> str:

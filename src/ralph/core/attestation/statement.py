@@ -59,6 +59,10 @@ class StatedVerdict(Struct, frozen=True):
     evidence: str  # blob
     reading: str  # blob
 
+    @property
+    def still_red(self) -> tuple[str, ...]:
+        return self.counts.still_red if self.counts is not None else ()
+
 
 class Guarded(Struct, frozen=True):
     guard: str

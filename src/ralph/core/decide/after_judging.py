@@ -62,6 +62,8 @@ def decide_on_fast_gates(loop: Loop) -> Loop:
     if needs_test_links(loop):
         return replace(loop, phase="judging", todo=(a.TieTests(tree=loop.work.tree),))
     answer = exit_answer(loop, loop.proof.verdicts, None)
+    if answer.insists and loop.rules > 9:
+        return _judge_in_full(loop.with_proof(insisted_tree=loop.work.tree))
     if answer.may_leave and loop.proof.finals_tree == loop.work.tree:
         # Judged in full before: asking again could only be luckier; a claim may be what was missing.
         return decide_on_final_gates(loop)
@@ -70,14 +72,15 @@ def decide_on_fast_gates(loop: Loop) -> Loop:
         return decide_on_final_gates(
             loop.with_proof(stage="final", finals=finals, finals_tree=loop.work.tree)
         )
-    if answer.may_leave:
-        todo: a.Action = a.RunGates(stage="final", tree=loop.work.tree, gates=gate_names(loop))
-        return replace(
-            loop.with_proof(stage="final", finals={}, finals_tree=loop.work.tree),
-            phase="judging",
-            todo=(todo,),
-        )
-    return settle(loop, answer)
+    return _judge_in_full(loop) if answer.may_leave else settle(loop, answer)
+
+
+def _judge_in_full(loop: Loop) -> Loop:
+    """In checkouts made anew; guards come after that."""
+    todo = a.RunGates(stage="final", tree=loop.work.tree, gates=gate_names(loop))
+    return replace(
+        loop.with_proof(stage="final", finals={}, finals_tree=loop.work.tree), phase="judging", todo=(todo,)
+    )
 
 
 def judge_tree(loop: Loop) -> Loop:
@@ -237,10 +240,11 @@ def _item_missed(loop: Loop) -> tuple[Loop, a.RestoreWorkspace | None]:
 
 
 def _note_claim(loop: Loop, answer: exit_gate.Exit) -> Loop:
-    """Remember the tree for which the agent says COMPLETE and nothing but proof is missing."""
+    """Remember the tree for which the agent says COMPLETE though proof is missing, or old red is left."""
     claim = loop.call.claim
-    only_proof = answer.grade is not None and claim is not None and claim.status == "COMPLETE"
-    return loop.with_proof(claimed_tree=loop.work.tree if only_proof else "")
+    nothing_else = answer.grade is not None or (answer.still_red and loop.rules > 9)
+    claimed = nothing_else and claim is not None and claim.status == "COMPLETE"
+    return loop.with_proof(claimed_tree=loop.work.tree if claimed else "")
 
 
 def _is_accused(loop: Loop) -> bool:

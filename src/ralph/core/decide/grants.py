@@ -11,9 +11,11 @@ from msgspec import Struct
 
 from ralph.core.model.agent import Claim
 from ralph.core.model.events import ResumeAsked
+from ralph.core.model.gate import STILL_RED
 from ralph.core.model.loop import Loop
 from ralph.core.model.order import Order
 from ralph.core.model.verdict import Finding
+from ralph.core.proof.grade import unwaived_red
 from ralph.core.text.waiver_name import waiver_name
 
 replace = msgspec.structs.replace
@@ -89,7 +91,19 @@ def open_waivers(loop: Loop) -> tuple[OpenWaiver, ...]:
         if not any(subject == known or subject.startswith(f"{known}::") for known in found if known):
             found = {name: one for name, one in found.items() if not name.startswith(f"{subject}::")}
             found[subject] = OpenWaiver(waiver_name(finding.key), finding.message)
-    return tuple(found.values())
+    return (*found.values(), *_still_red(loop))
+
+
+def _still_red(loop: Loop) -> tuple[OpenWaiver, ...]:
+    """What an unproven result was judged without: a few by their names, more of it as a whole."""
+    if loop.outcome != "unproven":
+        return ()
+    left = unwaived_red(loop.sealed.criterion, loop.proof.finals.values())
+    if len(left) > MAX_NAMED:
+        return (OpenWaiver(STILL_RED, f"{len(left)} of the checks' findings were red before the loop"),)
+    return tuple(
+        OpenWaiver(waiver_name(f"{STILL_RED}:{key}"), f"{key} was red before the loop") for key in left
+    )
 
 
 def accusations(loop: Loop) -> tuple[OpenWaiver, ...]:

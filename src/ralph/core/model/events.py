@@ -36,7 +36,7 @@ class Event(Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=T
     took: float = 0.0
 
 
-RULES = 9  # of what a loop decides: raised when the same facts lead elsewhere, so that old records still fold
+RULES = 10  # of what a loop decides: raised when the same facts lead elsewhere, so old records still fold
 
 
 class LoopStarted(Event, frozen=True, tag="LoopStarted"):

@@ -88,6 +88,7 @@ class ProofState(Struct, frozen=True):
     not_yet: tuple[str, ...] = ()
     unproven: tuple[str, ...] = ()
     no_answers: tuple[tuple[str, str, str], ...] = ()  # stage, tree and gate, each time that none came
+    insisted_tree: str = ""  # judged without what was red before: the agent insists that it is done
     doubted_tree: str = ""  # one call on it may have been ended from outside: that is believed once
     again: bool = False  # gates joined, and no agent was called since: the tree at hand is judged anew
     protection: str = ""  # the weakest box of the stints that judged the tree at hand

@@ -35,6 +35,7 @@ class Counts(Struct, frozen=True, omit_defaults=True):
     skipped: int = 0
     deleted: tuple[str, ...] = ()  # tests of the base that the change deleted, by name (first few)
     unseen: int = 0  # counted as red: known at the base, not reported now; no failure, and no progress
+    still_red: tuple[str, ...] = ()  # red before the loop and now, and left out of this verdict
 
 
 class Canary(Struct, frozen=True, omit_defaults=True):
@@ -73,6 +74,7 @@ class Reading(Struct, frozen=True, omit_defaults=True):
     files: dict[str, str] = {}  # test id -> file it stands in, where the reader knows
     flaky: tuple[str, ...] = ()  # red keys that changed between two calls on the same tree
     canary: Canary | None = None  # None: no canary was run with it
+    left_out: tuple[str, ...] = ()  # red before the loop and now: counted as skipped
     written: tuple[str, ...] = ()  # tracked files that the call wrote
     reads: FileReads | None = None  # None: nobody watched which files it read
 
@@ -109,6 +111,10 @@ class Verdict(Struct, frozen=True, omit_defaults=True):
     @property
     def unseen(self) -> int:
         return self.counts.unseen if self.counts is not None else 0
+
+    @property
+    def still_red(self) -> tuple[str, ...]:
+        return self.counts.still_red if self.counts is not None else ()
 
 
 class GuardResult(Struct, frozen=True, omit_defaults=True):

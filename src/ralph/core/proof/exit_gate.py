@@ -12,15 +12,26 @@ from typing import Literal
 from msgspec import Struct
 
 from ralph.core.model.agent import Claim
-from ralph.core.model.gate import MAKE_IT_GREEN, NEEDS_WITNESS, Criterion, Gate, Grade
+from ralph.core.model.gate import (
+    MAKE_IT_GREEN,
+    NEEDS_WITNESS,
+    WITHOUT_WITNESS,
+    Criterion,
+    Gate,
+    Grade,
+)
 from ralph.core.model.outcome import Outcome
 from ralph.core.model.verdict import Finding, GuardResult, Verdict
-from ralph.core.proof.grade import OWN_WITNESS, Proof, TesterWord, at_least, prove
+from ralph.core.proof.grade import OWN_WITNESS, Proof, TesterWord, at_least, prove, unwaived_red
 from ralph.core.text.clean import one_line
 
 MAX_SHOWN = 5  # failing tests named in one sentence
 MAX_LAST_WORDS = 120
 SHORT_OF = "the proof is grade "  # begins a sentence whose reason is not for agents
+STILL_RED_WAY = (
+    "these failed before the loop as well: make them pass, "
+    "or if they fail for a reason outside of this task, change nothing and say COMPLETE again"
+)
 NO_GATE = "no check is required, so nothing can prove this task"
 
 
@@ -45,6 +56,8 @@ class Exit(Struct, frozen=True):
     grade: Grade | None = None
     unproven: tuple[str, ...] = ()
     ends_unproven: bool = False  # all is green and the agent has said its last word: only proof is missing
+    still_red: bool = False  # nothing stands in the way but what was red before the loop
+    insists: bool = False  # and the agent has said its last word
 
     @property
     def may_leave(self) -> bool:
@@ -129,30 +142,73 @@ def decide_exit(
         not_yet.append("no guard has checked this tree")
     for result in guards or ():
         not_yet += [f"{result.guard}: {guard_words(finding)}" for finding in result.findings]
+    claims_done = claim is not None and claim.status == "COMPLETE"
     if not_yet:
-        return Exit(verified=False, not_yet=(*not_yet, *_deleted_sentences(criterion, now, not_yet)))
+        old = changed and tolerance == "task" and _only_still_red(criterion, baseline, now, not_yet)
+        not_yet += [STILL_RED_WAY] if old and claims_done else []
+        not_yet += _deleted_sentences(criterion, now, not_yet)
+        return Exit(verified=False, not_yet=tuple(not_yet), still_red=old, insists=old and last_word)
     if not changed and not unchanged_ok:
         return Exit(verified=False, not_yet=("nothing has changed yet",))
     proof = prove(criterion, baseline, now, guards or (), protection, generated, tester)
+    left = unwaived_red(criterion, now.values())
     missing = _short_of(proof, criterion, claim)
-    if tolerance == "task" and claim is not None and claim.status == "COMPLETE":
+    if tolerance == "task" and claims_done:
         last_word = last_word or any(result.counted.get("alone") for result in guards or ())
     hoped: Grade = "A" if tester is not None and tester.sealed and not tester.doubt else OWN_WITNESS
     if guards is None and changed and not _in_progress(claim) and at_least(hoped, criterion.min_grade):
         missing = ()  # the guards may find a witness among the agent's own tests
+    if left:
+        missing = (*missing, still_red_words(left))
+        if not (guards is None or proof.witness or proof.own or criterion.task_class in WITHOUT_WITNESS):
+            bare = f"{missing[-1]}, and no test that failed before shows the change"
+            return Exit(verified=False, not_yet=(bare, STILL_RED_WAY), still_red=True)
     return Exit(
         verified=not missing,
         not_yet=missing,
         grade=proof.grade,
         unproven=proof.unproven,
         ends_unproven=bool(missing) and last_word and changed,
+        still_red=bool(left),
     )
+
+
+def still_red_words(keys: tuple[str, ...]) -> str:
+    return f"failed before the loop and still red: {_list(list(keys[:MAX_SHOWN]), len(keys))}"
+
+
+def _only_still_red(
+    criterion: Criterion, baseline: dict[str, Verdict], now: dict[str, Verdict], sentences: list[str]
+) -> bool:
+    """Is each of these sentences about a check that is red for nothing but what it was red for before?
+
+    Where the task is to make a check green, that is what it asks for.
+    """
+    if criterion.task_class in MAKE_IT_GREEN:
+        return False
+    blocking = [gate for gate in criterion.gates if gate.required and gate.name in now]
+    blocking = [gate for gate in blocking if blocks(gate, baseline.get(gate.name), now[gate.name])]
+    return len(blocking) == len(sentences) and all(
+        _is_all_that_is_red(gate, baseline.get(gate.name), now[gate.name]) for gate in blocking
+    )
+
+
+def _is_all_that_is_red(gate: Gate, base: Verdict | None, now: Verdict) -> bool:
+    """Is this gate red for nothing but what it was red for before, each by its name?"""
+    if base is None or gate.hidden or gate.exit_parts or not (base.per_test and now.per_test):
+        return False
+    if now.status != "fail" or now.cause or base.status not in ("fail", "flaky"):
+        return False
+    deleted = bool(now.counts and now.counts.deleted)
+    return not (now.new_red_count or now.unseen or deleted) and now.unloaded <= base.unloaded
 
 
 def ending_of(criterion: Criterion, grade: Grade, final: dict[str, Verdict]) -> tuple[Outcome, str]:
     """The outcome of a published result, and why: green is not enough, the proof must be as asked for."""
     green = all(verdict.status == "pass" for verdict in final.values())
     said = "every check passed on this tree" if green else "what was green before is green on this tree"
+    if left := unwaived_red(criterion, final.values()):
+        return "unproven", f"nothing got worse, but not everything is green: {still_red_words(left)}"
     if at_least(grade, criterion.min_grade):
         return "verified", said
     asked = f"grade {criterion.min_grade} is required"

@@ -6,12 +6,14 @@ whether the result is verified at all is `exit_gate`'s question.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 from msgspec import Struct
 
-from ralph.core.model.gate import Criterion, Gate, Grade
+from ralph.core.model.gate import STILL_RED, Criterion, Gate, Grade
 from ralph.core.model.verdict import GuardResult, Verdict
+from ralph.core.text.waiver_name import waiver_name
 
 # At these levels the judged tree stands at the user's own path, so the files that were loaded are known.
 BOXED = frozenset({"S2", "S3"})
@@ -105,15 +107,33 @@ def prove(
         open_points.append(
             f"{_names(list(dict.fromkeys(generated)))}: taken from your checkout, not built from this tree"
         )
-    if (criterion.exceptions or criterion.quarantine or generated) and grade == "A":
-        grade = "B"
     return Proof(
-        grade=grade,
+        grade=_lower_grade(grade, criterion, now, generated),
         witness=bool(witnesses) or of_tester,
         own=bool(own) and not witnesses and not idle and not of_tester,
         unproven=tuple(open_points),
         idle=bool(own and idle) and not witnesses,
     )
+
+
+def may_stay_red(criterion: Criterion, key: str) -> bool:
+    """By a user's word, because it was red before the loop?"""
+    allowed = {waiver_name(name) for name in criterion.exceptions}
+    return STILL_RED in allowed or waiver_name(f"{STILL_RED}:{key}") in allowed
+
+
+def unwaived_red(criterion: Criterion, verdicts: Iterable[Verdict]) -> tuple[str, ...]:
+    """What was red before the loop and was left out of these verdicts without a user's word."""
+    return tuple(key for one in verdicts for key in one.still_red if not may_stay_red(criterion, key))
+
+
+def _lower_grade(
+    grade: Grade, criterion: Criterion, now: dict[str, Verdict], generated: tuple[str, ...]
+) -> Grade:
+    """By what was left out of the judgement, whatever else is shown."""
+    if unwaived_red(criterion, now.values()):
+        return max(grade, "C")  # not everything that was asked for is green
+    return max(grade, "B") if criterion.exceptions or criterion.quarantine or generated else grade
 
 
 def _weaker(guards: tuple[GuardResult, ...], protection: str) -> list[str]:

@@ -199,7 +199,7 @@ def summarise(loop: Loop, started: float = 0.0) -> Summary:
         team=team_line(loop),
         plan=plan_line(loop),
         not_yet=loop.proof.not_yet,
-        asked=(*open_waivers(loop), *accusations(loop)) if loop.outcome == "blocked" else (),
+        asked=(*open_waivers(loop), *accusations(loop)) if loop.outcome in ("blocked", "unproven") else (),
         unproven=loop.proof.unproven,
         best=best_iteration(loop),
         breaker=health(loop),

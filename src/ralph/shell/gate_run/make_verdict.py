@@ -9,6 +9,7 @@ from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Counts, Finding, Reading, Stage, Verdict
 from ralph.core.proof.compare import compare, count_unloaded, outline, signature
 from ralph.core.proof.flaky import merge_readings
+from ralph.core.proof.still_red import shown_keys
 from ralph.core.text.clean import redact, trim
 from ralph.gates.readers import locates_findings
 from ralph.shell.gate_run.answers import Heard
@@ -36,8 +37,9 @@ def make_verdict(
     red = 0 if reading.status == "pass" else max(1, found.red)
     unseen = found.unseen if red > found.unseen else 0
     counts = reading.counts
-    if deleted or unseen:
-        counts = msgspec.structs.replace(counts or Counts(), deleted=deleted, unseen=unseen)
+    if deleted or unseen or reading.left_out:
+        left = tuple(sorted(shown_keys(reading.left_out)))
+        counts = msgspec.structs.replace(counts or Counts(), deleted=deleted, unseen=unseen, still_red=left)
     made = Verdict(
         gate=gate.name,
         tree=tree,

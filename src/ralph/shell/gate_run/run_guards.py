@@ -13,6 +13,7 @@ from ralph.core.decide.plan_facts import criteria_to_show
 from ralph.core.model.loop import Loop
 from ralph.core.model.plan.items import NAME as PLAN
 from ralph.core.model.verdict import Finding, GuardResult, Reading
+from ralph.core.proof.still_red import leave_out
 from ralph.core.text.clean import one_line, trim
 from ralph.gates.guards import CALLED, READ, Asked, GuardFacts, inspect, source_changes
 from ralph.shell.gate_run.answers import Heard
@@ -35,6 +36,7 @@ def run_guards(
     A call without an answer instead, where the machine ended one: no guard may go by that.
     """
     facts = _facts(judge, loop, tree)
+    judge.omissions.allow({name: frozenset(final.left_out) for name, final in facts.final.items()})
     facts = replace(
         facts, criteria=_spec_demands(judge, loop, facts), item=_done_for_item(judge, loop, facts)
     )
@@ -91,18 +93,20 @@ def _done_for_item(judge: Judge, loop: Loop, facts: GuardFacts) -> GuardFacts | 
 
 def _facts(judge: Judge, loop: Loop, tree: str) -> GuardFacts:
     order, store = judge.site.order, judge.site.store
+    final = {name: judge.reading(verdict) for name, verdict in loop.proof.finals.items()}
     base: dict[str, Reading] = {}
     for gate in order.criterion.gates:
         reading = judge.base_reading(gate.name, loop.proof.baseline)
-        if reading is not None:
-            base[gate.name] = reading
+        if reading is not None:  # what is left out of the result's reading is left out of the base's too
+            gone = final[gate.name].left_out if gate.name in final else ()
+            base[gate.name] = leave_out(reading, frozenset(gone), gate)
     trees = compare_trees(store, order.base.tree, tree)
     own = order.rendered_files  # and nothing to be broken
     return GuardFacts(
         tree=tree,
         gates=order.criterion.gates,
         base=base,
-        final={name: judge.reading(verdict) for name, verdict in loop.proof.finals.items()},
+        final=final,
         changes=tuple(change for change in trees.changes if change.path not in own),
         read_base=trees.read_base,
         read_result=trees.read_result,

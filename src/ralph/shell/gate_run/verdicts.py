@@ -16,13 +16,13 @@ from msgspec.structs import replace
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Reading, Stage, Verdict
 from ralph.core.proof.causes import TRIES, is_missing
-from ralph.core.proof.flaky import skip_tests
 from ralph.gates.guards._base.facts import Executed
 from ralph.shell.dependencies.built import Deps
 from ralph.shell.gate_run.answers import GateCall, Heard
 from ralph.shell.gate_run.extra_calls import BaseFlakes
 from ralph.shell.gate_run.gate_call import MARKS, GateCaller
 from ralph.shell.gate_run.make_verdict import make_verdict
+from ralph.shell.gate_run.omissions import Omissions
 from ralph.shell.gate_run.second_calls import SecondCalls
 from ralph.shell.git.checkout import Submodule
 from ralph.shell.ports import Attention
@@ -47,6 +47,7 @@ class Judge:
         self.deps = Deps(site, modules)
         self._caller = GateCaller(site, modules)
         self._base: dict[str, Reading] = {}
+        self.omissions = Omissions(site.order.criterion)
         self.found: dict[str, tuple[str, ...]] = {}  # by gate: what its base misses and the checkout has
         self.flakes = BaseFlakes(site, self.hear, self.slot)
 
@@ -169,9 +170,8 @@ class Judge:
             for call in wanted:
                 yield Heard(call, shares)
             return
-        ids = self.site.order.criterion.quarantine
         for heard in self._caller.hear(wanted, shares, attend):
-            yield replace(heard, reading=skip_tests(heard.reading, ids, heard.call.gate.fail_on))
+            yield replace(heard, reading=self.omissions.take_from(heard.reading, heard.call.gate.name))
 
     def slot(self, gate: Gate, purpose: str) -> str:
         """The folder of a call: one for each gate and purpose, used again by the next tree."""

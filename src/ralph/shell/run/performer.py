@@ -119,6 +119,8 @@ class RealPerformer:
         gates = tuple(self.site.order.criterion.gate(name) for name in action.gates)
         settled = loop.proof.doubted_tree == tree
         kind = "final" if action.fresh else stage
+        if stage != "baseline":
+            self.judge.omissions.allow_old_red(loop, tree, self.judge.base_reading)
         verdicts = self.judge.judge(gates, tree, kind, loop.proof.baseline, attend, settled=settled)
         for verdict, answered in sort_answers(verdicts, settled=settled):
             if answered:

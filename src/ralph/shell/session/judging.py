@@ -72,6 +72,7 @@ def _judge_due(state: State, name: str, session: Session, env: Mapping[str, str]
     gates = [gate for gate in order.criterion.gates if gate.name not in known]
     # What was quick at the base first: a red answer is the sooner there.
     gates.sort(key=lambda gate: one.seconds if (one := loop.proof.baseline.get(gate.name)) else 0.0)
+    judge.omissions.allow_old_red(loop, loop.work.tree, judge.base_reading)
     for verdict in judge.patiently(tuple(gates), tree, stage, loop.proof.baseline, question.is_dropped):
         shares = judge.found.get(verdict.gate, ()) if stage == "baseline" else ()
         now = question.add(verdict_fact(session, verdict, shares, stage))

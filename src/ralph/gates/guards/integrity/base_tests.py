@@ -35,6 +35,8 @@ KINDS = guard_kinds(NAME, "make the source pass the base's tests and settings as
         "restore them, or make them ask no less"),
     "unread": ("asks", "a file that tests compare with is as it was, and they no longer read it",
         "let the tests read what they read at the base"),
+    "still_red": ("asks", "what was red before the loop is still red, and the agent insists",
+        "make it green, or narrow the check to what the task is about"),
     "looked_up": ("asks", "the product names a file that only judges, and may look its answers up there",
         "compute the answers; data of the product belongs to the product"),
 })  # fmt: skip
