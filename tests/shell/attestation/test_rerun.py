@@ -149,6 +149,14 @@ def test_evidence_has_to_bear_out_its_verdict(tmp_path):
     assert "cannot be read" in evidence_trouble(b"[]", good, entry, evidence=True)
 
 
+@pytest.mark.parametrize(("more", "wrong"), [({}, False), ({"passed": 3}, True), ({"skipped": 1}, True)])
+def test_what_a_verdict_says_beside_its_tests_is_not_in_a_reading(more, wrong):
+    """Tests that are gone, or were red before: a verified result with waivers could not be verified again."""
+    beside = {"deleted": ("test_c",), "unseen": 1, "still_red": ("test_d",)}
+    attested = said(counts=Counts(**{"passed": 2, **beside, **more}))
+    assert bool(evidence_trouble(BEFORE, attested, gate_entry(GATE, {}), evidence=False)) is wrong
+
+
 def test_a_gate_of_another_machine_gets_this_machines_places():
     """{{repository}} and {{home}} become the places of whoever checks."""
     gate = proofkit.tests_gate(run="/home/a/app/check", argv=("/home/a/app/check",))
