@@ -383,6 +383,11 @@ class Place:
         """What an agent was asked, by the blob that its event names."""
         return blobs.get(str(self.state / "blobs"), blob).decode()
 
+    def output_of(self, evidence: str) -> str:
+        """What a gate printed, by the evidence that its verdict or a guard names."""
+        found = json.loads(blobs.get(str(self.state / "blobs"), evidence))
+        return blobs.get(str(self.state / "blobs"), found["output"]).decode()
+
     def no_process_left(self, grace: float = 0.0) -> None:
         """Promise 6: whoever has this test's folders in folder, command line or environment is gone."""
         end = time.monotonic() + grace

@@ -92,3 +92,44 @@ def test_cargo_of_rustup_finds_its_tool_chain(shape):
     done = shape.ralph(*words, env={"PATH": path, "RUSTUP_HOME": chains})
     assert done.code == 0, done.text
     assert "it 1  exited 0" in done.text, "the agent found no cargo"
+
+
+GO_TEST = (
+    'package {package}\n\nimport "testing"\n\n'
+    'func TestIt(t *testing.T) {{\n\tif {call} {{\n\t\tt.Fatal("no")\n\t}}\n}}\n'
+)
+LOOK = 'cd "$HOME/.cache/go-build" && ls 00 planted; cd - && go test ./...'
+PLANTED = """package shop
+
+import "os"
+
+func init() { os.Create(os.Getenv("HOME") + "/.cache/go-build/planted") }
+"""
+
+
+@pytest.mark.skipif(shutil.which("go") is None, reason="go is not installed (Debian: golang-go)")
+def test_what_go_compiled_on_the_base_is_not_compiled_again(shape):
+    """Every call after the base's finds Go's build cache; none finds in it what a result left there,
+    or that a test passed."""
+    files = {
+        "go.mod": "module example.invalid/shop\n\ngo 1.19\n",
+        "shop.go": "package shop\n\nfunc Total() int { return 1 }\n",
+        "shop_test.go": GO_TEST.format(package="shop", call="Total() != 2"),
+        "kept/kept.go": "package kept\n\nfunc Kept() int { return 3 }\n",
+        "kept/kept_test.go": GO_TEST.format(package="kept", call="Kept() != 3"),
+    }
+    shape.project(shape.top / "proj", files, {})
+    plant = f"open('plant.go', 'w').write({PLANTED!r})"
+    done = shape.ralph(*shape.loop_words(shape.mends("shop.go", "1", "2", plant), check=LOOK))
+    assert done.code == 0, done.text
+    proof = done.loop.proof
+    assert "00:" not in shape.output_of(proof.baseline["check"].evidence)
+    outputs = [shape.output_of(one) for guard in proof.guards for one in guard.evidence]
+    assert len(outputs) > 2
+    for output in outputs:
+        assert "00:" in output
+        assert "(cached)" not in output
+    once = [one for guard in proof.guards if guard.guard != "repeat" for one in guard.evidence]
+    assert once
+    assert not any("planted\n" in shape.output_of(one) for one in once)
+    shape.same_user()

@@ -18,7 +18,7 @@ from ralph.gates.readers import MAX_REPORT, Observation, reader
 from ralph.gates.seal import exec_argv
 from ralph.shell.files.safe_tree import remove_tree
 from ralph.shell.gate_run.answers import GateCall, Heard
-from ralph.shell.gate_run.gate_tool import Shares, locate_program, tool_hash
+from ralph.shell.gate_run.gate_tool import Shares, compiler_cache, locate_program, tool_hash
 from ralph.shell.gate_run.watch_call import (
     ReadsWatch,
     Stamps,
@@ -148,7 +148,10 @@ class GateCaller:
         like = call.like_user
         if like and site.boxed:
             env = clock_env(own, seen, env)
-        spec = gate_spec(site, gate, full, place=place, folder=folder, env=env, shares=shares, like_user=like)
+        cache = compiler_cache(site, call.tree)
+        spec = gate_spec(
+            site, gate, full, place=place, folder=folder, env=env, shares=shares, cache=cache, like_user=like
+        )
         opened = ReadsWatch(checkout) if call.reads or call.opened else None
         try:
             started = client.start_call(folder, spec, site.fork_client)

@@ -1,4 +1,4 @@
-"""The program of a gate: where it is, whether it is the sealed one, and whether it is the user's at all."""
+"""The program of a gate: where it is, whether it is the sealed one, whose it is, and what it compiled."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ralph.gates.command import simple_commands
 from ralph.gates.seal import SHELL
 from ralph.shell.files.paths import covers
 from ralph.shell.sandbox import tools
-from ralph.shell.sandbox.bubblewrap import SharedMount
-from ralph.shell.sandbox.own_env import only_ours
+from ralph.shell.sandbox.bubblewrap import SharedMount, home_inside
+from ralph.shell.sandbox.own_env import FORGET_TESTS, GO_CACHE, HOME_FILES, only_ours
 from ralph.shell.sandbox.site import Site
 
 Shares = tuple[SharedMount, ...]
@@ -83,3 +83,22 @@ def _ours(gate: Gate, path: str, repo: str) -> Reading | None:
             said = f'command not found: "{words[0]}", {tools.OURS}{hint}'
             return Reading("error", said, cause="missing")
     return None
+
+
+def compiler_cache(site: Site, tree: str) -> SharedMount | None:
+    """Go's, which lies below the home, and a call's home is made up: each would compile Go's library again.
+
+    Calls on the base fill one for their loop. All others write to a layer of their own above it, so nothing
+    that an agent wrote is ever in it.
+    """
+    place = os.path.join(site.folder, "deps", "go-build")
+    at_base = tree == site.order.base.tree
+    if at_base and site.boxed and not os.path.isdir(place):
+        os.makedirs(place, mode=0o700)
+        with open(os.path.join(place, os.path.basename(FORGET_TESTS)), "w", encoding="ascii") as file:
+            file.write(HOME_FILES[FORGET_TESTS])
+    empty = not os.path.isdir(place) or len(os.listdir(place)) < 2
+    if not site.boxed or not (at_base or (site.unshare and not empty)):
+        return None
+    at = os.path.join(home_inside(site.order.repo, site.home), GO_CACHE)
+    return SharedMount(place, at, keeps=at_base)

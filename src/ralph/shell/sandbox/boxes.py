@@ -214,10 +214,12 @@ def gate_spec(
     folder: str,
     env: dict[str, str],
     shares: tuple[SharedMount, ...],
+    cache: SharedMount | None = None,
     like_user: bool = False,
 ) -> CallSpec:
     """The call of a gate over one checkout. `env` is what the gate's own table adds."""
     order = site.order
+    shares = (*shares, cache) if cache else shares
     like_user = like_user and site.boxed
     os.makedirs(place.tmp, mode=0o700, exist_ok=True)
     read = _gate_reads(site, gate, argv)

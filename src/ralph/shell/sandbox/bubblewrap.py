@@ -70,6 +70,7 @@ class SharedMount(msgspec.Struct, frozen=True):
 
     source: str
     at: str
+    keeps: bool = False  # what is written, for later calls
 
 
 class Box(msgspec.Struct, frozen=True, kw_only=True):
@@ -158,7 +159,7 @@ def box_command(box: Box, argv: tuple[str, ...], *, bwrap: str | None, unshare: 
     if bwrap is None:
         cwd = path_outside(box, box.chdir or box.mount_at)
         return Boxed(tuple(path_outside(box, word) for word in argv), (), "sweep", cwd)
-    folders = [share for share in box.shares if os.path.isdir(share.source)]
+    folders = _layered(box)
     overlay = bool(folders and box.stage and unshare)
     points = (mount.at for mount in _mounts(box, overlay=overlay))
     other_user = box.other_user and not closed_way(points, (*argv, *box.read), os.defpath)
@@ -361,12 +362,19 @@ def in_system(path: str) -> bool:
     return path.split("/")[1] in SYSTEM
 
 
+def _layered(box: Box) -> list[SharedMount]:
+    """What gets a layer of its own above it, where the machine can make one."""
+    return [share for share in box.shares if os.path.isdir(share.source) and not share.keeps]
+
+
 def _share_mounts(box: Box, *, overlay: bool) -> list[_Mount]:
     mounts = []
-    folders = [share for share in box.shares if os.path.isdir(share.source)]
+    folders = _layered(box)
     for share in box.shares:
         why = f"shared from {share.source}"
-        if overlay and box.stage and share in folders:
+        if share.keeps:
+            mounts.append(_bind(share.source, share.at, why, access="private"))
+        elif overlay and box.stage and share in folders:
             n = folders.index(share)
             merged = os.path.join(box.stage, f"s{n}", "merged")
             mounts.append(_bind(merged, share.at, why, access="private"))

@@ -27,6 +27,8 @@ class PackagePlace(NamedTuple):
     parts: tuple[str, ...] = ("",)  # of it
 
 
+GO_CACHE = ".cache/go-build"  # below the home
+FORGET_TESTS = f"{GO_CACHE}/testexpire.txt"  # Go does not believe its notes of tests that passed before then
 # The home of a check: made up, with what is usually there.
 HOME_FILES = {
     ".profile": "export EDITOR=vi\n",
@@ -34,6 +36,7 @@ HOME_FILES = {
     ".gitconfig": "[user]\n\tname = {user}\n\temail = {user}@example.com\n",
     ".ssh/known_hosts": "",
     ".cache/.keep": "",
+    FORGET_TESTS: f"{2**63 - 1}\n",
     ".config/.keep": "",
     "notes.txt": "call back on Monday\n",
 }
