@@ -1,5 +1,7 @@
 """The queue of experiments: what is made, what is left out and named, what follows what."""
 
+from math import inf
+
 import pytest
 from guardkit import PYTEST, facts_of
 from msgspec.structs import replace
@@ -8,7 +10,7 @@ from ralph.core.model.verdict import Reading, Verdict
 from ralph.gates.guards import CALLED, inspect
 from ralph.shell.gate_run.answers import GateCall, Heard
 from ralph.shell.gate_run.experiments import alone_calls
-from ralph.shell.gate_run.schedule import BUDGET_WORDS, Experiment, Lab, budget_seconds, perform
+from ralph.shell.gate_run.schedule import BUDGET_WORDS, Experiment, Lab, budget_seconds, how_busy, perform
 
 FILES = {f"t::{number}": f"tests/test_{number}.py" for number in range(10)}
 GREEN = Reading("pass", "10 passed", tests=dict.fromkeys(FILES, "pass"), files=FILES)
@@ -93,12 +95,26 @@ def test_luck_is_always_tried():
     assert here.tried.alone["tests"]
 
 
-def test_the_clock_does_not_count():
+@pytest.mark.parametrize(
+    ("seconds", "busy", "budget"),
+    [
+        (4.9, 1.0, inf),
+        (5.0, 1.0, 20.0),
+        (600.0, 1.0, 2400.0),
+        (5.5, 4.0, inf),  # half a second, beside much other work
+        (20.0, 4.0, 80.0),
+    ],
+)
+def test_the_clock_does_not_count(seconds, busy, budget):
     """The budget goes by what the verdict took, so a busy machine leaves out no more than a quiet one."""
-    for seconds in (6.0, 600.0):
-        assert (
-            budget_seconds({"tests": Verdict("tests", "t", "final", "pass", seconds=seconds)}) == 4 * seconds
-        )
+    finals = {"tests": Verdict("tests", "t", "final", "pass", seconds=seconds)}
+    assert budget_seconds(finals, busy) == budget
+
+
+@pytest.mark.parametrize(("load", "cores", "busy"), [(0.1, 2, 1), (2.0, 2, 1), (5.0, 2, 2.5), (26.0, 2, 4)])
+def test_a_machine_is_busy_when_more_wants_to_run_than_can(load, cores, busy):
+    """What counts is the load of a core, within bounds."""
+    assert how_busy(load, cores) == busy
 
 
 @pytest.mark.parametrize(("wanted", "made"), [(1, 1), (2, 2), (9, 3)])

@@ -7,6 +7,8 @@ result again with canaries, its new tests over the base source, its code broken 
 
 from __future__ import annotations
 
+import os
+
 from msgspec.structs import replace
 
 from ralph.core.decide.plan_facts import criteria_to_show
@@ -19,7 +21,7 @@ from ralph.gates.guards import CALLED, READ, Asked, GuardFacts, inspect, source_
 from ralph.shell.gate_run.answers import Heard
 from ralph.shell.gate_run.experiments.plan_all import STAGES, plan_experiments
 from ralph.shell.gate_run.experiments.repeat_calls import forgive_base_flakes
-from ralph.shell.gate_run.schedule import Lab, perform
+from ralph.shell.gate_run.schedule import Lab, how_busy, perform
 from ralph.shell.gate_run.verdicts import Judge
 from ralph.shell.git.diff_facts import compare_trees
 from ralph.shell.git.trees import read_blob
@@ -43,7 +45,8 @@ def run_guards(
     looked = inspect(facts, READ)
     if any(not finding.asks for result in looked for finding in result.findings):
         return tuple(_bound_result(result) for result in looked)  # it is refused already, at no further cost
-    lab = Lab(judge, facts, loop.proof.finals, settled=loop.proof.doubted_tree == tree)
+    busy = how_busy(os.getloadavg()[0], os.cpu_count() or 1)
+    lab = Lab(judge, facts, loop.proof.finals, settled=loop.proof.doubted_tree == tree, busy=busy)
     if not perform(lab, plan_experiments(lab), attend):
         return lab.missing
     forgive_base_flakes(lab, attend)

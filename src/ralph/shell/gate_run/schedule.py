@@ -30,6 +30,7 @@ SUITE_RUNS = 3.0  # the whole of a final proof, its verdict included, by the wal
 CORES = 2
 SMALL_SUITE_SECONDS = 5.0  # below this nothing is left out: starting processes is most of what it takes
 MACHINERY = frozenset({"missing", "sandbox", "tool-changed"})  # causes that no test noticed
+MAX_BUSY = 4.0  # load averages of a container are those of its whole host
 CALL_SECONDS = 15.0  # for a call on other source, or four times what the gate took: it may never end
 START_SECONDS = 0.5  # of a checkout, a box and a runner that loads
 UNKNOWN_SHARE = 0.5  # of a gate that looks at some files, where it is not known which tests are in them
@@ -52,6 +53,7 @@ class Lab(Struct):
     settled: bool = False  # a doubt about this tree was looked into before
     evidence: dict[str, tuple[str, ...]] = {}  # by stage
     missing: Heard | None = None  # a call that gave no answer: then nothing of all this is used
+    busy: float = 1.0  # how many times as long everything takes as on an idle machine
 
     @property
     def tried(self) -> Tried:
@@ -113,7 +115,7 @@ class Experiment(Struct):
 
 def perform(lab: Lab, experiments: list[Experiment], attend: Attention) -> bool:
     """Every experiment; False when asked to drop them, or when a call gave no answer (`lab.missing`)."""
-    queue = _Queue(lab, budget_seconds(lab.finals))
+    queue = _Queue(lab, budget_seconds(lab.finals, lab.busy))
     for one in sorted(experiments, key=lambda one: not one.needed):
         queue.add(one)
     for heard in lab.judge.hear(queue.wanted, lab.facts.tree, attend):
@@ -124,10 +126,15 @@ def perform(lab: Lab, experiments: list[Experiment], attend: Attention) -> bool:
     return queue.owed == 0
 
 
-def budget_seconds(finals: dict[str, Verdict]) -> float:
+def how_busy(load: float, cores: int) -> float:
+    """Processes that want a core, for each there is: a small suite takes long among many."""
+    return min(MAX_BUSY, max(1.0, load / cores))
+
+
+def budget_seconds(finals: dict[str, Verdict], busy: float) -> float:
     """What all further calls together may take, by what the verdicts took one after another."""
     suite = sum(verdict.seconds for verdict in finals.values())
-    if suite < SMALL_SUITE_SECONDS:
+    if suite < SMALL_SUITE_SECONDS * busy:
         return inf
     return (SUITE_RUNS - 1) * suite * CORES
 
