@@ -6,6 +6,7 @@ import subprocess
 import zipfile
 
 import pytest
+from gatekit import configure
 from shapekit import Shape, write_all
 
 pytestmark = pytest.mark.soak
@@ -133,3 +134,39 @@ def test_what_go_compiled_on_the_base_is_not_compiled_again(shape):
     assert once
     assert not any("planted\n" in shape.output_of(one) for one in once)
     shape.same_user()
+
+
+VENDORED = {
+    "Cargo.toml": (
+        '[package]\nname = "two"\nversion = "0.1.0"\nedition = "2021"\n\n[dependencies]\ndep = "1.0.0"\n'
+    ),
+    "Cargo.lock": (
+        'version = 3\n\n[[package]]\nname = "dep"\nversion = "1.0.0"\n'
+        'source = "registry+https://github.com/rust-lang/crates.io-index"\n\n'
+        '[[package]]\nname = "two"\nversion = "0.1.0"\ndependencies = [\n "dep",\n]\n'
+    ),
+    ".cargo/config.toml": (
+        '[source.crates-io]\nreplace-with = "vendored"\n\n[source.vendored]\ndirectory = "vendor"\n'
+    ),
+    "vendor/dep/Cargo.toml": '[package]\nname = "dep"\nversion = "1.0.0"\nedition = "2021"\n',
+    "vendor/dep/src/lib.rs": "pub fn one() -> i32 { 1 }\n",
+    "vendor/dep/.cargo-checksum.json": '{"files": {}, "package": null}\n',
+    "src/lib.rs": TWO.format(value="dep::one()"),
+    ".gitignore": "target/\n",
+}
+
+
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="cargo is not installed (Debian: cargo)")
+def test_crates_are_compiled_once_where_the_documented_setup_says_so(shape):
+    """What docs/config.md proposes for Rust: no check compiles the dependencies, not even the baseline's."""
+    shape.project(shape.top / "proj", VENDORED, {})
+    configure(shape, 'setup = "cargo test --no-run --offline"\nshare = ["target"]\n')
+    env = {} if shutil.which("rustup") is None else {"RUSTUP_HOME": os.path.expanduser("~/.rustup")}
+    words = shape.loop_words(shape.mends("src/lib.rs", "dep::one()", "2"), check="cargo test --offline")
+    done = shape.ralph(*words, env=env)
+    assert done.code == 0, done.text
+    proof = done.loop.proof
+    evidence = [proof.baseline["check"].evidence, *(one for guard in proof.guards for one in guard.evidence)]
+    outputs = [shape.output_of(one) for one in evidence]
+    assert sum("Compiling two" in output for output in outputs) > 3
+    assert not any("Compiling dep" in output for output in outputs)
