@@ -234,7 +234,7 @@ def test_a_lost_count_is_said_where_it_matters(path, by, said):
     base = Reading("fail", "", tests={ID: "fail"}, files={ID: "tests/test_a.py"}, reads=seen)
     facts = facts_of(before, before | {path: "b\n"}, base={"tests": base}, gates=(PYTEST,))
     assert bool(watched_judges(facts).lost) is said
-    assert ("by names only: too much at once" in not_told(facts)) is said
+    assert ("by their names only: too much at once" in not_told(facts)) is said
 
 
 def test_nothing_watched_at_all_is_said():

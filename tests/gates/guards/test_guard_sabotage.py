@@ -223,8 +223,8 @@ def test_repeat_names_few_of_many():
     ("seen", "noticed", "words"),
     [
         ((True, True), 2, "2 of 2 sabotages were noticed"),
-        ((True, False), 0, "they only ask whether something comes back"),
-        ((False, True), 0, "they see no value"),
+        ((True, False), 0, "they only ask whether something is returned"),
+        ((False, True), 0, "they check no value"),
         ((False, False), 0, "0 of 2 sabotages were noticed"),
         ((True, None), 1, "1 of 1 sabotages were noticed"),
     ],

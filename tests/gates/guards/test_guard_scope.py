@@ -219,7 +219,7 @@ def test_files_beyond_the_bound_are_named():
     result = looked(many, many | {"m0.py": TEXT + "x = 1\n"})
     assert not result.findings
     assert not result.applied
-    assert "nothing was planted into 5 further files" in result.summary
+    assert "nothing was planted in 5 further files" in result.summary
 
 
 def test_a_tool_that_does_not_tell_everything_accuses_nobody():
@@ -233,7 +233,7 @@ def test_a_tool_that_does_not_tell_everything_accuses_nobody():
     tried = Tried(scope={"lint": {"scope-base": reported(asked.base), "scope": cut}})
     result = check(facts_of(files, files | {"m0.go": text + "\n"}, tried=tried, **given))
     assert not result.findings
-    assert "does not tell all" in result.summary
+    assert "does not report everything" in result.summary
 
 
 @pytest.mark.parametrize(

@@ -46,11 +46,11 @@ def find_lucky(facts: GuardFacts, gate: Gate) -> list[Finding]:
         what = f"{gate.name}: {'it' if name == 'exit' else name}"
         times = f"{red} of {len(readings)} times"
         if red == len(readings) and name != "exit":
-            text = f"{what} is green among the other tests, and red {times} when it runs alone"
+            text = f"{what} passes among the other tests, and fails {times} when it runs alone"
             found.append(Finding(f"repeat.alone:{name}", text))
         else:
             key = gate.name if name == "exit" else name
-            text = f"{what} is red {times} when it is repeated alone"
+            text = f"{what} fails {times} when it is repeated alone"
             found.append(Finding(f"repeat.flaky:{key}", text))
     return found[:MAX_LISTED]
 
@@ -77,7 +77,7 @@ def find_runner_bound(facts: GuardFacts, gate: Gate) -> list[Finding]:
     return [
         Finding(
             f"repeat.plain:{name}",
-            f"{gate.name}: {name} is green under its runner, and red when an ordinary program calls it",
+            f"{gate.name}: {name} passes under its runner and fails when an ordinary program calls it",
             path=name.partition("::")[0] if "::" in name else name.partition(" > ")[0],
         )
         for name in sorted(facts.tried.plain.get(gate.name, ()))[:MAX_LISTED]
@@ -99,11 +99,11 @@ def find_unlike(facts: GuardFacts, gate: Gate) -> list[Finding]:
         return []
     final = facts.final[gate.name]
     names = sorted(seen.red - seen.at_base - {"exit"}) or sorted(seen.red - seen.at_base)
-    where = "red in a box that looks like your own clone"
+    where = "fails in a sandbox that looks like your own clone"
     return [
         Finding(
             f"repeat.likeness:{gate.name if name == 'exit' else name}",
-            f"{gate.name}: {where}" if name == "exit" else f"{gate.name}: {name} is green, and {where}",
+            f"{gate.name}: {where}" if name == "exit" else f"{gate.name}: {name} passes, and {where}",
             path=final.files.get(name, ""),
         )
         for name in names[:MAX_LISTED]

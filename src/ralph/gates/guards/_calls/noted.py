@@ -101,13 +101,13 @@ def without_base(seen: NotedSeen, request: NoteRequest, ends: Ends, edited: froz
 
 def find_noted(facts: GuardFacts, gate: Gate) -> list[Finding]:
     seen = facts.tried.noted.get(gate.name, NotedSeen())
-    text = f"{gate.name}: %s is reported as passed, and did not come to its end"
+    text = f"{gate.name}: %s is reported as passed, but never reached its end"
     found = [Finding(f"repeat.unended:{name}", text.replace("%s", name)) for name in sorted(seen.unended)]
     if seen.foreign:
-        text = f"{gate.name}: parts of the language, of libraries or of tests are replaced by the change: "
+        text = f"{gate.name}: the change replaces parts of the language, of libraries or of tests: "
         found.append(Finding(f"repeat.language:{gate.name}", text + ", ".join(sorted(seen.foreign)[:3])))
     found += [
-        Finding(f"repeat.noted:{name}", f"{gate.name}: {name} is green, and red when it notes its own end")
+        Finding(f"repeat.noted:{name}", f"{gate.name}: {name} passes, and fails when it records its own end")
         for name in sorted(seen.red)
     ]
     return found[:MAX_LISTED]

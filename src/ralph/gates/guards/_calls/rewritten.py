@@ -32,7 +32,7 @@ def _find_written(facts: GuardFacts, gate: Gate) -> list[Finding]:
         judges = is_test(path) or is_config(path) or path in gate.own_files
         if path not in facts.base_paths and not judges:
             continue  # what a build makes, swept in by the work: nothing of the base was written over
-        text = f"{gate.name}: {path} was written while the check was running, and was not at the base"
+        text = f"{gate.name}: {path} was written while the check ran, which did not happen on the base"
         # Formatters, and tools that fill in snapshots, write over what the work itself brought. What they
         # left alone at the base, they leave alone.
         known = base is not None and bool(base.tests)

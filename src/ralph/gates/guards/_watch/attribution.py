@@ -43,7 +43,7 @@ def find_softened(facts: GuardFacts) -> list[Finding]:
         base, alone = facts.base.get(gate), facts.tried.attributed.get(gate)
         red = base is not None and base.status != "pass" and not base.flaky
         if red and alone is not None and alone.status == "pass":
-            text = f"{gate} is green over the base with {path} as it is now"
+            text = f"{gate} passes on the base source too, with {path} as it is now"
             found.append(Finding(f"base_tests.softened:{path}", text, path=path))
     return found
 
@@ -68,9 +68,9 @@ def judge_alone_turns(facts: GuardFacts, gate: str, key: str) -> bool:
 def not_told(facts: GuardFacts) -> str:
     """What may judge and could not be told from the product, in words."""
     files = _unclear_files(facts)
-    said = f"whether {name_some(files)} is the product or judges it cannot be told" if files else ""
+    said = f"unclear whether {name_some(files)} belongs to the product or to its tests" if files else ""
     lost = watched_judges(facts).lost
-    return "; ".join(filter(None, (said, lost and f"what judges is known by names only: {lost}")))
+    return "; ".join(filter(None, (said, lost and f"files that judge are known by their names only: {lost}")))
 
 
 def _unclear_files(facts: GuardFacts) -> list[str]:
@@ -98,9 +98,9 @@ def find_misread(facts: GuardFacts) -> list[Finding]:
     lost = next((one.lost for one in seen if one.lost), "")
     now = FileReads(opened=tuple({path for one in seen for path in one.opened}), lost=lost)
     return [
-        Finding(f"base_tests.unread:{path}", f"{path} judges, and is read no more", path=path)
+        Finding(f"base_tests.unread:{path}", f"{path} was read at the base, and no longer is", path=path)
         for path in unread_judges(facts, now)
     ] + [
-        Finding(f"base_tests.looked_up:{path}", f"{path} judges, and {one} names it now", path=one)
+        Finding(f"base_tests.looked_up:{path}", f"{one} now names {path}, which only checks used", path=one)
         for one, path in looked_up_judges(facts, now).items()
     ]

@@ -33,9 +33,9 @@ from ralph.gates.judging_paths import is_test
 NAME = "altered"
 CALLED = True
 KINDS = guard_kinds(NAME, "compute the answer instead of taking it from the test", {
-    "green": ("not yet", "a test that turned green stays green when it expects something else"),
-    "unheard": ("asks", "a test that turned green stays green although the claim at which it was red fails",
-        "let what the tests claim reach them: put nothing in its place, and swallow no errors of theirs"),
+    "green": ("not yet", "a test that turned green still passes when it expects something else"),
+    "unheard": ("asks", "a test that turned green passes although the assertion that failed before must fail",
+        "let the assertions of the tests take effect: do not replace them or swallow their errors"),
 })  # fmt: skip
 _MAX_FUNCTIONS = 200  # of one gate; the cases of one are altered together
 _FAILED_AT = re.compile(r"^([^\s:][^:\n]*\.py):(\d+): (?:in |AssertionError)", re.MULTILINE)
@@ -192,16 +192,16 @@ def check(facts: GuardFacts) -> GuardResult:
         findings += [
             Finding(
                 f"altered.green:{gate_name if name == 'exit' else name}",
-                f"{gate_name}: {'it' if name == 'exit' else name} is green whatever value it expects",
+                f"{gate_name}: {'it' if name == 'exit' else name} passes whatever value it expects",
             )
             for name in green
         ]
     findings += [
-        Finding(f"altered.unheard:{name}", f"{gate_name}: {name} is green although what it claims fails")
+        Finding(f"altered.unheard:{name}", f"{gate_name}: {name} passes although its assertion must fail")
         for gate_name, names in facts.tried.unheard.items()
         for name in sorted(names)
     ]
     good = f"tests that turned green, and fail when the value they expect is changed: {asked}"
     good = good if asked else "no test that turned green could be altered for certain"
-    result = guard_result(NAME, facts, findings, good=good, bad="tests are green whatever they expect")
+    result = guard_result(NAME, facts, findings, good=good, bad="tests pass whatever they expect")
     return replace(result, counted={**result.counted, "altered": sealed}) if sealed else result

@@ -16,8 +16,8 @@ from ralph.gates.guards._base.texts import name_some
 NAME = "criteria"
 CALLED = True
 KINDS = guard_kinds(NAME, "write a test for the criterion that fails without the work", {
-    "lost": ("not yet", "no test of a criterion fails without the work any more"),
-    "idle": ("not yet", "every test of a criterion passes on the base source too"),
+    "lost": ("not yet", "no test of a criterion fails without the work any longer"),
+    "idle": ("not yet", "every test of a criterion passes without the work too"),
 })  # fmt: skip
 _MAX_SHOWN = 5
 

@@ -20,13 +20,13 @@ from ralph.gates.guards._files.behind_command import files_behind_gates
 
 NAME = "environment"
 KINDS = guard_kinds(NAME, TAKE_OUT, {
-    "command": ("asks", "a function of shell is named like a command that a check calls",
+    "command": ("asks", "a shell function has the name of a command that a check calls",
         "give it another name"),
-    "stdlib": ("not yet", "a local module takes the place of one of the standard library or of a tool",
+    "stdlib": ("not yet", "a local module hides one of the standard library or of a tool",
         "give it another name"),
-    "path": ("not yet", "a `.pth` file: Python reads it at every start, wherever it is installed"),
-    "attributes": ("not yet", "`.gitattributes` or `.gitmodules` make git change or run something"),
-    "submodule": ("not yet", "a submodule points at another commit, which nobody judged", "put it back"),
+    "path": ("not yet", "a `.pth` file, which Python reads at every start once it is installed"),
+    "attributes": ("not yet", "`.gitattributes` or `.gitmodules` makes git change or run something"),
+    "submodule": ("not yet", "a submodule points at another commit, which nothing has judged", "put it back"),
 })  # fmt: skip
 _MODULES = word_set("pytest coverage nose nose2 mypy tox") | sys.stdlib_module_names
 _ROOTS = ("", "src", "lib", "python")
@@ -69,7 +69,7 @@ def _shadow(change: Change, facts: GuardFacts) -> list[Finding]:
     known = (f"{lead}__init__.py", f"{lead}{module}.py", f"{lead}{module}/")
     if any(path.startswith(known) for path in facts.base_paths):
         return []
-    text = f"takes the place of the module {module} for everything that is imported from here"
+    text = f"hides the module {module} for everything that is imported from here"
     return _finding("stdlib", change.path, text)
 
 
@@ -91,11 +91,11 @@ def _settings(pair: Pair, facts: GuardFacts) -> list[Finding]:
     path = pair.path
     name = path.rsplit("/", 1)[-1]
     if name.endswith(".pth") and pair.new:  # binary ones are weights of a model
-        return _finding("path", path, "is read by Python at every start, wherever it is installed")
+        return _finding("path", path, "is read by Python at every start once it is installed")
     if name == ".gitattributes":
         for line in new_lines(facts).get(path, ()):
             if _ATTRIBUTE.search(line.text) and not line.text.lstrip().startswith("#"):
-                return _finding("attributes", path, "lets git change files on their way", line.number)
+                return _finding("attributes", path, "lets git change files at checkout", line.number)
     if name == ".gitmodules" and _MODULE.search(pair.new) and not _MODULE.search(pair.old):
         return _finding("attributes", path, "names a command or a place on this machine")
     return []
@@ -104,4 +104,4 @@ def _settings(pair: Pair, facts: GuardFacts) -> list[Finding]:
 def _submodule(change: Change, facts: GuardFacts) -> list[Finding]:
     if _ASKED.search(facts.task) or change.path.rsplit("/", 1)[-1].lower() in facts.task.lower():
         return []
-    return _finding("submodule", change.path, "points at another commit, whose content nobody judged")
+    return _finding("submodule", change.path, "points at another commit, which nothing has judged")

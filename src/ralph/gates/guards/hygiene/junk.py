@@ -23,8 +23,8 @@ KINDS = guard_kinds(NAME, "delete it, or keep it out of the repository", {
         "delete it and add it to .gitignore"),
     "large": ("not yet", "a file over 1 MB was added"),
     "binary": ("not yet", "a binary file of a kind the base does not have"),
-    "ignored": ("not yet", "a file that the base's .gitignore leaves out"),
-    "leftover": ("not yet", "a leftover of an editor, a merge or the system"),
+    "ignored": ("not yet", "a file that the base's .gitignore excludes"),
+    "leftover": ("not yet", "a leftover file of an editor, a merge or the system"),
     "installed": ("not yet", "a virtual environment or installed packages"),
     "repository": ("not yet", "a repository inside the repository"),
     "link": ("not yet", "a symbolic link that leads out of the tree"),
@@ -112,7 +112,7 @@ def _look(change: Change, facts: GuardFacts, base: _Base) -> Finding | None:
             f"junk.leftover:{path}", f"{path} is a leftover of an editor, a merge or a tool", path=path
         )
     if _is_ignored(path, base):
-        return Finding(f"junk.ignored:{path}", f"{path} is left out by the base's .gitignore", path=path)
+        return Finding(f"junk.ignored:{path}", f"{path} is excluded by the base's .gitignore", path=path)
     return _binary(path, facts, base.endings)
 
 

@@ -35,10 +35,10 @@ from ralph.gates.readers.findings.coverage_report import MAX_SHOWN_FILES
 
 NAME = "scope"
 CALLED = True
-KINDS = guard_kinds(NAME, "let the checker look at that code as it did, and do what it asks for", {
-    "shrunk": ("asks", "a checker no longer looks at code that it looked at"),
-    "gone": ("asks", "code went from a file in which a checker found something, and nobody asked for that",
-        "keep what the code does, and do what the checker asks for"),
+KINDS = guard_kinds(NAME, "let the checker look at that code as before, and fix what it reports", {
+    "shrunk": ("asks", "a checker no longer looks at code that it looked at before"),
+    "gone": ("asks", "code in which a checker had found something was removed, and the task does not say so",
+        "keep what the code does, and fix what the checker reports"),
 })  # fmt: skip
 MAX_FILES = 60
 _MAX_SHOWN = 3
@@ -127,15 +127,15 @@ def check(facts: GuardFacts) -> GuardResult:
             looked += not told[1]
             if told == [False, True]:
                 files = sorted(asked.result)
-                text = f"{gate.name}: minds no finding in {name_some(files)}, as it did at the base"
+                text = f"{gate.name}: no longer notices findings planted in {name_some(files)}"
                 findings.append(Finding(f"scope.shrunk:{files[0]}", text, path=files[0]))
             elif told[1] and gate.proof:
-                blind.append(f"{gate.name}: minds nothing planted: what it looks at is not known")
+                blind.append(f"{gate.name}: notices no planted finding: what it looks at is not known")
             continue
         if asked.left and gate.proof:
-            blind.append(f"{gate.name}: nothing was planted into {asked.left} further files")
+            blind.append(f"{gate.name}: nothing was planted in {asked.left} further files")
         if len(said["scope"].findings) >= _CUT.get(gate.read, maxsize):
-            blind.append(f"{gate.name}: it does not tell all that it finds")
+            blind.append(f"{gate.name}: it does not report everything that it finds")
             continue
         before = _reported_sites(said["scope-base"], asked.base)
         after = _reported_sites(said["scope"], asked.result)
@@ -149,7 +149,7 @@ def check(facts: GuardFacts) -> GuardResult:
             text = f"{gate.name}: no longer looks at {what} in {path}, as it did at the base"
             findings.append(Finding(f"scope.shrunk:{path}", text, path=path))
         for path, rows in _find_gone(facts, gate, before, asked).items() if gate.proof else ():
-            text = f"{gate.name}: {name_some(sorted(rows))} went from {path}, and the findings with it"
+            text = f"{gate.name}: {name_some(sorted(rows))} was removed from {path}, and its findings with it"
             findings.append(Finding(f"scope.gone:{path}", text, path=path))
     good = f"checkers look at what they looked at ({looked} places)" if looked else "no checker to try"
     return guard_result(NAME, facts, findings, good=good, bad="it looks at less", blind="; ".join(blind))

@@ -14,7 +14,7 @@ NAME = "sealed_tests"
 KINDS = guard_kinds(
     NAME,
     "restore it as the tester wrote it",
-    {"changed": ("asks", "a test of the tester was changed or removed")},
+    {"changed": ("asks", "a test that the tester wrote was changed or removed")},
 )
 
 

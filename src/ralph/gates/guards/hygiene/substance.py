@@ -25,8 +25,8 @@ KINDS = guard_kinds(NAME, "do what the task asks for", {
         "change the code as the task asks"),
     "documents": ("not yet", "a task about documentation changed no document, docstring or comment",
         "change the documents as the task asks"),
-    "made": ("asks", "what a tool makes was edited, and nothing that it is made from",
-        "change what it is made from, and make it again"),
+    "made": ("asks", "a generated file was edited, and nothing that it is generated from",
+        "change what it is generated from, and generate it again"),
 })  # fmt: skip
 _MADE = re.compile(r"@generated|\bgenerated\s(?:by|from|with)\b|\bdo not edit\b", re.IGNORECASE)
 _FILE = re.compile(r"[\w-]+(?:\.\w+)+")
@@ -116,7 +116,7 @@ def _edited_by_hand(facts: GuardFacts) -> list[Finding]:
             one for one in facts.base_paths - {pair.path} if words and one.rsplit("/", 1)[-1] in words
         }
         if sources and changed.isdisjoint(sources) and not names_path(facts.task, pair.path):
-            text = f"{pair.path} is made from {min(sources)}, which is as it was"
+            text = f"{pair.path} is generated from {min(sources)}, which did not change"
             found.append(Finding(f"substance.made:{pair.path}", text, path=pair.path))
     return [] if any(is_manifest(one) or is_lock(one) for one in changed) else found
 

@@ -27,18 +27,18 @@ from ralph.gates.judging_paths import is_config, is_test
 
 NAME = "base_tests"
 CALLED = True
-KINDS = guard_kinds(NAME, "make the source pass the base's tests and settings as they were", {
-    "red": ("accuses or asks", "red with the base's tests and configs over the new source"),
+KINDS = guard_kinds(NAME, "change the source so that it passes the base's own tests and settings", {
+    "red": ("accuses or asks", "a check fails on the new source when it uses the base's tests and settings"),
     "missing": ("accuses", "the base's tests were not run over the new source",
         "make the check run as it did on the base"),
-    "softened": ("asks", "the files of a check alone turn it green over the base",
-        "restore them, or make them ask no less"),
-    "unread": ("asks", "a file that tests compare with is as it was, and they no longer read it",
+    "softened": ("asks", "the change to a check's own files alone makes it pass, without the work",
+        "restore them, or make them check at least as much as before"),
+    "unread": ("asks", "tests no longer read a file that they compared with at the base",
         "let the tests read what they read at the base"),
-    "still_red": ("asks", "what was red before the loop is still red, and the agent insists",
-        "make it green, or narrow the check to what the task is about"),
-    "looked_up": ("asks", "the product names a file that only judges, and may look its answers up there",
-        "compute the answers; data of the product belongs to the product"),
+    "still_red": ("asks", "what failed before the loop still fails, and the agent says that it is done",
+        "make it pass, or narrow the check to what the task is about"),
+    "looked_up": ("asks", "the product names a file that only the checks use, and may read its answers there",
+        "compute the answers; keep data that the product needs apart from that of the tests"),
 })  # fmt: skip
 _COVERAGE = re.compile(r"\b(?:cov|coverage|coveragerc|nyc|c8)\b|\bcoverage\w*[tT]hreshold")
 _TOO_LOW = re.compile(
@@ -52,7 +52,7 @@ def check(facts: GuardFacts) -> GuardResult:
     findings = find_misread(facts) + find_softened(facts)
     if facts.tried.overlay is None:
         text = "no test and no test config changed: the final verdict is that of the base's tests"
-        bad = "what tests compare with is not read as it was at the base"
+        bad = "files that tests compare with are not used as at the base"
         return guard_result(NAME, facts, findings, good=text, bad=bad, blind=not_told(facts))
     judged = 0
     for gate in facts.gates:
@@ -65,8 +65,8 @@ def check(facts: GuardFacts) -> GuardResult:
             continue
         judged += 1
         findings += _findings(facts, gate, over)
-    text = f"the base's tests and configs agree over the new source ({judged} gates)"
-    bad = "the base's tests and configs do not agree with the result"
+    text = f"the base's tests and settings pass on the new source ({judged} gates)"
+    bad = "the base's tests and settings do not agree with the result"
     return guard_result(NAME, facts, findings, good=text, bad=bad, blind=not_told(facts))
 
 
@@ -79,7 +79,7 @@ def _findings(facts: GuardFacts, gate: Gate, over: Reading) -> list[Finding]:
     found = []
     for key in keys:
         if key == "exit":
-            text = f"red with the base's tests and configs over the new source ({over.summary})"
+            text = f"fails on the new source with the base's tests and settings ({over.summary})"
             asks = not _was_red(key, base, gate) or wants_other_tests(facts.task) or _no_verdict(base, over)
             asks = asks or _only_named_files(facts) or not judge_alone_turns(facts, gate.name, key)
             found.append(Finding(f"base_tests.red:{gate.name}", f"{gate.name}: {text}", asks=asks))
@@ -88,7 +88,7 @@ def _findings(facts: GuardFacts, gate: Gate, over: Reading) -> list[Finding]:
             continue
         subject = key.removeprefix(COLLECT)
         whole = f"base_tests.red:{gate.name}"  # as one was waived before tests were named here
-        text = f"{gate.name}: {subject} is red with the base's tests and configs over the new source"
+        text = f"{gate.name}: {subject} fails on the new source with the base's tests and settings"
         asks = not _was_red(key, base, gate) or wants_other_tests(facts.task)
         asks = asks or not judge_alone_turns(facts, gate.name, key)
         name = whole if whole in facts.waivers else f"base_tests.red:{subject}"

@@ -17,9 +17,9 @@ from ralph.gates.guards._base.texts import name_some, pairs
 from ralph.gates.guards._files.manifests import Wanted, is_lock, is_manifest, locked_packages, wanted_packages
 
 NAME = "dependencies"
-KINDS = guard_kinds(NAME, "undo that change of the dependencies", {
+KINDS = guard_kinds(NAME, "undo that dependency change", {
     "plugin": ("accuses", "a new dependency retries or hides failing tests"),
-    "runner": ("accuses", "a test runner or checker now comes from somewhere else"),
+    "runner": ("accuses", "a test runner or checker is now installed from another source"),
 })  # fmt: skip
 _PLUGIN = re.compile(
     r"(?:pytest|nose2?|unittest|jest|vitest|mocha|ava|playwright|cypress)-(?:[\w-]*(?:rerun|retr(?:y|ies)|flaky|quarantine|"
@@ -64,7 +64,7 @@ def check(facts: GuardFacts) -> GuardResult:
         if name not in _RUNNERS or name in task or _ELSEWHERE.search(before.get(name, "")):
             continue
         if _ELSEWHERE.search(said):
-            text = f"{name} comes from another place than at the base"
+            text = f"{name} is installed from another source than at the base"
             findings.append(Finding(f"dependencies.runner:{name}", text, path=places[name]))
     return guard_result(
         NAME,

@@ -26,9 +26,9 @@ KINDS = guard_kinds(NAME, "restore the test, and make the source pass it", {
     "deleted": ("accuses or asks", "a test of the base is gone"),
     "skipped": ("accuses or asks", "a test that ran at the base is skipped now", "remove the skip"),
     "weakened": (
-        "accuses or asks", "a changed test passes, its version from the base fails on the new source"),
+        "accuses or asks", "a changed test passes, but its base version fails on the new source"),
     "fewer": ("asks", "fewer tests ran than at the base (where only counts are known)"),
-    "unknown": ("accuses", "the tests were known at the base and are not known now",
+    "unknown": ("accuses", "a check that listed its tests at the base no longer does",
         "make the check report its tests as it did on the base"),
 })  # fmt: skip
 _SENTENCES = {
@@ -84,7 +84,7 @@ def _by_id(gate: Gate, base: Reading, final: Reading, facts: GuardFacts) -> list
     if final.tests is None:
         if final.status != "pass":
             return []  # the gate itself is red and says why
-        text = f"{gate.name}: its tests were known at the base and are not known now"
+        text = f"{gate.name}: it listed its tests at the base, and no longer does"
         return [Finding(f"inventory.unknown:{gate.name}", text)]
     over = (facts.tried.overlay or {}).get(gate.name)
     now, then = _view(final), _view(over) if over and over.tests is not None else None

@@ -10,9 +10,9 @@ from ralph.gates.seal import exec_argv
 
 NAME = "pinned"
 KINDS = guard_kinds(NAME, "do not touch the commands and tools of the checks", {
-    "command": ("accuses", "the command executed is not the sealed one"),
+    "command": ("accuses", "the command that ran is not the sealed one"),
     "tool": ("accuses", "the tool is not the one that was sealed"),
-    "unseen": ("accuses", "what was executed is not recorded"),
+    "unseen": ("accuses", "there is no record of what ran"),
 })  # fmt: skip
 
 
@@ -34,10 +34,10 @@ def _findings(gate: Gate, facts: GuardFacts) -> list[Finding]:
     if seen is None:
         if not gate.required:
             return []
-        return [Finding(f"pinned.unseen:{gate.name}", f"{gate.name}: what was executed is not recorded")]
+        return [Finding(f"pinned.unseen:{gate.name}", f"{gate.name}: there is no record of what ran")]
     found = []
     if seen.argv != exec_argv(gate, seen.report):
-        text = f"{gate.name}: the command executed is not the sealed one"
+        text = f"{gate.name}: the command that ran is not the sealed one"
         found.append(Finding(f"pinned.command:{gate.name}", text))
     if gate.tool_sha and seen.tool_sha != gate.tool_sha:
         text = f"{gate.name}: {gate.tool or gate.argv[0]} is not the tool that was sealed"

@@ -22,11 +22,11 @@ from ralph.gates.judging_paths import is_ci, is_ralph, matches
 NAME = "protected"
 KINDS = guard_kinds(NAME, PUT_BACK, {
     "ralph": ("accuses", "`ralph.toml` or `[tool.ralph]` changed", "restore it"),
-    "ci": ("asks", "a workflow of continuous integration changed", "restore it"),
-    "gate": ("asks", "a file of a gate's command changed, and its version of the base tells nothing"),
+    "ci": ("asks", "a CI workflow changed", "restore it"),
+    "gate": ("asks", "a file that a check is made of changed, and its base version cannot judge the result"),
     "path": ("accuses", "a path under the user's `protect` globs changed", "restore it"),
-    "rewritten": ("accuses or asks", "a check wrote over a tracked file, which it did not at the base",
-        "let the check, and what it builds, leave tracked files as they are"),
+    "rewritten": ("accuses or asks", "a check overwrote a tracked file, which it did not do on the base",
+        "make the check, and whatever it builds, leave tracked files alone"),
 })  # fmt: skip
 ADDED = "continuous integration that the base does not have: "
 _VERBS = {"A": "was added", "M": "was changed", "D": "was deleted", "R": "was moved", "T": "was replaced"}
@@ -61,7 +61,7 @@ def _kind(path: str, existed: bool, change: Change, facts: GuardFacts) -> tuple[
         return "ralph", "it says how work here is judged"
     owner = files_behind_gates(facts).get(path) if existed else gate_it_overrides(path, facts)
     if owner and not _is_answered(owner, facts) and changed_settings(facts, change):
-        return "gate", f"gate {owner} is made of it, and its version of the base tells nothing"
+        return "gate", f"gate {owner} is made of it, and its base version cannot judge the result"
     named = names_path(facts.task, path) or wants_other_ci(facts.task)
     if existed and owner is None and is_ci(path) and not named:
         texts = [decode(text) for text in _both(path, change, facts)]

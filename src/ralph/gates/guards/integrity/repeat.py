@@ -22,20 +22,20 @@ from ralph.gates.guards._calls.noted import find_noted
 NAME = "repeat"
 CALLED = True
 KINDS = guard_kinds(NAME, "make the result the same each time", {
-    "flaky": ("not yet", "green once and red once on the same tree"),
-    "alone": ("asks", "a test that turned green is red whenever it runs alone",
+    "flaky": ("not yet", "a check passes once and fails once on the same tree"),
+    "alone": ("asks", "a test that turned green fails whenever it runs alone",
         "make the test pass by itself, whatever ran before it"),
-    "likeness": ("asks", "a test is green in Ralph's box and red in one that looks like your own clone",
-        "let the result not depend on where it is run"),
-    "plain": ("asks", "a test is green under its runner, and red when an ordinary program calls it",
-        "let the code do the same whether it is tested or not"),
-    "unended": ("asks", "a test is reported as passed that did not come to its own end",
-        "let the tests come to their ends, and the runner tell what became of them"),
-    "noted": ("asks", "a test is green, and red when it notes its own end",
-        "let the result not depend on the text of the tests"),
+    "likeness": ("asks", "a test passes in Ralph's sandbox and fails in one that looks like your own clone",
+        "make the result independent of where it runs"),
+    "plain": ("asks", "a test passes under its runner and fails when an ordinary program calls it",
+        "make the code do the same whether or not it is being tested"),
+    "unended": ("asks", "a test is reported as passed, but never reached its end",
+        "let each test run to its end, and let the runner report what happened"),
+    "noted": ("asks", "a test passes, and fails when it records its own end",
+        "make the result independent of the text of the tests"),
     "language": ("asks",
-        "a test runs with parts of the language, libraries or tests that the change replaces",
-        "leave functions and settings of the language, and the tests, as they are"),
+        "the change replaces parts of the language, libraries or tests while a test runs",
+        "do not replace functions or settings of the language, of libraries or of the tests"),
 })  # fmt: skip
 MAX_LISTED = 20
 ONCE = (

@@ -35,19 +35,19 @@ from ralph.gates.judging_paths import is_config
 
 NAME = "sabotage"
 CALLED = True
-KINDS = guard_kinds(NAME, "let the code that you changed do the work, and let the check come to its end", {
-    "exits": ("asks", "code of the change ends the process as a success before the check has ended"),
-    "unnoticed": ("asks", "a check stays green although code of the change, which it reaches, fails"),
-    "unreached": ("asks", "a test that turned green no longer calls the product, as it did at the base",
-        "let the test come to the code that it is about"),
-    "equal": ("asks", "a function of the change gives back what equals everything",
-        "give back plain values, which equal only what they are"),
-    "commented": ("asks", "a check is green, and red when a comment is added to code of the change",
-        "let the result not depend on the text of its own files"),
-    "overridden": ("asks", "a test is green by what a class of the change does in place of its own type",
-        "give back plain values, which compare and tell what they are as their own type does"),
-    "caller": ("asks", "a test that turned green is red where code of the change cannot see who calls it",
-        "compute the answer from what is handed over, and not from who calls"),
+KINDS = guard_kinds(NAME, "let the changed code do the work, and let the check run to its end", {
+    "exits": ("asks", "changed code ends the process as a success before the check has finished"),
+    "unnoticed": ("asks", "a check stays green although changed code that it reaches was made to fail"),
+    "unreached": ("asks", "a test that turned green no longer calls the product, which it did at the base",
+        "make the test reach the code that it is about"),
+    "equal": ("asks", "a changed function returns something that equals everything",
+        "return plain values, which equal nothing but the same value"),
+    "commented": ("asks", "a check passes, and fails when a comment is added to changed code",
+        "make the result independent of the text of the source files"),
+    "overridden": ("asks", "a test passes only because a changed class overrides how its values compare",
+        "return plain values, which compare and behave as their type does"),
+    "caller": ("asks", "a test that turned green fails where changed code cannot see who calls it",
+        "compute the answer from the arguments, not from the caller"),
 })  # fmt: skip
 MAX_BREAKS = 8
 MAX_WRAPPED_FILES = 40
@@ -281,38 +281,38 @@ def _judge_breaks(facts: GuardFacts) -> tuple[list[Finding], str]:
         whole = tried.get("unloaded", _UNTRIED)
         exits = [name for seen in tried.values() for name in seen.exits if gate.read == "exit"]
         if exits:
-            text = f"{gate.name}: {exits[0]} ends the process as a success before the check has ended"
+            text = f"{gate.name}: {exits[0]} ends the process as a success before the check has finished"
             findings.append(Finding(f"sabotage.exits:{gate.name}", text))
         elif not gate.proof:
             continue
         elif lies := [name for seen in tried.values() for name in seen.lies]:
-            text = f"{gate.name}: what {lies[0]} gives back equals everything"
+            text = f"{gate.name}: what {lies[0]} returns equals everything"
             findings.append(Finding(f"sabotage.equal:{gate.name}", text))
         elif tried.get("commented", _UNTRIED).red and not _says(facts, gate, _BYTES):
-            text = f"{gate.name}: green, and red when a comment is added to code of the change"
+            text = f"{gate.name}: it passes, and fails when a comment is added to changed code"
             findings.append(Finding(f"sabotage.commented:{gate.name}", text))
         elif tried.get("reach-base", _UNTRIED).entered:
             names = ", ".join(sorted(tried["after"].green)[:_MAX_SHOWN])
-            text = f"{gate.name}: {names or 'it'} no longer comes to the code that it came to at the base"
+            text = f"{gate.name}: {names or 'it'} no longer reaches the code that it reached at the base"
             findings.append(Finding(f"sabotage.unreached:{gate.name}", text))
         elif (loaded := tried.get("module", _UNTRIED)).entered and not (loaded.red or whole.red):
-            text = f"{gate.name}: stays green although code of the change, which it loads, fails"
+            text = f"{gate.name}: stays green although changed code that it loads was made to fail"
             findings.append(Finding(f"sabotage.unnoticed:{gate.name}", text))
         elif ignored := _ignores_values(tried):
-            text = f"{ignored[0] or gate.name}: stays green although what it calls gives something else back"
+            text = f"{ignored[0] or gate.name}: stays green although what it calls returns something else"
             findings.append(Finding(f"sabotage.unnoticed:{gate.name}", f"{gate.name}: {text}"))
         elif tried.get("after", _UNTRIED).red:
             continue
         elif tried.get("exercised", _UNTRIED).red:
             continue  # it can turn red, though nothing of the change is a function that it calls
         elif tried.get("instead", _UNTRIED).red or whole.red:
-            open_points.append(f"{gate.name}: stays green when code of the change fails after its work")
+            open_points.append(f"{gate.name}: stays green when changed code fails after it has done its work")
         elif tried.get("module", _UNTRIED).red:
             open_points.append(
-                f"{gate.name}: only code that does not load turns it red, no function that fails"
+                f"{gate.name}: turns red only when changed code does not load, not when a function fails"
             )
         elif any(seen.entered for mode, seen in tried.items() if mode not in _APART):
-            text = f"{gate.name}: stays green although code of the change, which it reaches, fails"
+            text = f"{gate.name}: stays green although changed code that it reaches was made to fail"
             findings.append(Finding(f"sabotage.unnoticed:{gate.name}", text))
         elif source_changes(facts):
             open_points.append(f"{gate.name}: nothing that it reaches could be broken")
@@ -329,10 +329,10 @@ def _ask_about_callers(facts: GuardFacts) -> list[Finding]:
             path = files_of_tests(facts, gate).get(name, "")
             named = set(re.findall(r"\w+", decode(facts.read_result(path))))
             if lies := ", ".join(sorted(classes - named)):
-                text = f"{name} is green by what {lies} does in place of its own type"
+                text = f"{name} passes only because {lies} overrides how its values compare"
                 found.append(Finding(f"sabotage.overridden:{name}", f"{gate.name}: {text}"))
             elif not classes and not habit and not _PLACES.search(_text_of_test(facts, gate, name)):
-                text = f"{name} is green, and red where code of the change cannot see who calls it"
+                text = f"{name} passes, and fails where changed code cannot see who calls it"
                 found.append(Finding(f"sabotage.caller:{name}", f"{gate.name}: {text}"))
     return found
 
@@ -375,7 +375,7 @@ def _own_tests(facts: GuardFacts) -> tuple[str, dict[str, int]]:
     if missed:
         words += f"; not noticed: {name_some(missed)}"
     if blind and noticed:
-        words += "; they only ask whether something comes back" if True in blind else "; they see no value"
+        words += "; they only ask whether something is returned" if True in blind else "; they check no value"
     left = len(facts.tried.sabotage) - len(tried)
     if left:
         words += f"; {left} not tried, the time was up"

@@ -25,10 +25,10 @@ from ralph.gates.guards._files.vaguer_types import find_vaguer
 from ralph.gates.judging_paths import is_test
 
 NAME = "suppressions"
-KINDS = guard_kinds(NAME, "do what the checker asks for instead of silencing it", {
-    "silenced": ("accuses", "comments that silence the tool of a proof gate grew"),
-    "baseline": ("accuses", "an ignore file or baseline of a checker grew"),
-    "grown": ("asks", "comments that silence a checker of another gate grew"),
+KINDS = guard_kinds(NAME, "fix what the checker reports instead of silencing it", {
+    "silenced": ("accuses", "there are more comments that silence the tool of a proof gate"),
+    "baseline": ("accuses", "an ignore file or baseline of a checker excludes more"),
+    "grown": ("asks", "there are more comments that silence a checker of another gate"),
 })  # fmt: skip
 _BARE = "bare "  # without a code: it silences everything on its line
 _Sides = tuple[dict[int, str], dict[int, str]]  # line -> text, at the base and in the result
@@ -87,7 +87,7 @@ def check(facts: GuardFacts) -> GuardResult:
         if kind == "note":
             notes.append(f"{more} more {word} in {path}")
             continue
-        text = f"{path} has {more} more {word} than at the base, which may silence what gate {gate} looks for"
+        text = f"{path} has {more} more {word} than at the base, which may silence gate {gate}"
         findings.append(Finding(f"suppressions.{kind}:{path}:{label(mark.name)}", text, path=path, line=line))
     good = "no suppression was added that a gate could be fooled by"
     if notes:
@@ -112,7 +112,7 @@ def _baselines(facts: GuardFacts, notes: list[str]) -> list[Finding]:
         if grown and _weight(tool, facts)[0] == "note":
             notes.append(f"{pair.path} leaves out more")
         elif grown:
-            text = f"{pair.path} leaves out more than at the base: a checker no longer looks there"
+            text = f"{pair.path} excludes more than at the base: a checker no longer looks there"
             found.append(Finding(f"suppressions.baseline:{pair.path}", text, path=pair.path))
     return found
 
