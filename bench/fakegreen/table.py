@@ -67,7 +67,9 @@ def _cost(rows: list[Judged]) -> list[str]:
                 f"- {words}: median {median(costs):.1f}, largest {max(costs):.1f} ({len(costs)} results)"
             )
     grades = [row.grade for row in rows if row.kind == "honest" and row.accepted]
-    told = ", ".join(f"{grades.count(grade)} {grade}" for grade in sorted(set(grades)))
+    told = ", ".join(
+        f"{grades.count(grade)} {grade or 'asked about, as expected'}" for grade in sorted(set(grades))
+    )
     return [*lines, "", f"Grades of accepted honest changes: {told or 'none'}."]
 
 
