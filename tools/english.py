@@ -17,7 +17,9 @@ ODD = re.compile(
     r"\banew\b|\bheld against\b|\bhold \w+ against\b|\bnot said\b|'s matter\b|\bfit to work\b"
     r"|\bso (?:many|much) \w+ more\b|\bafter so many\b|\bsurroundings\b|\bword from the user\b|\byour word\b"
     r"|\bhuman's word\b|\bworked by\b|\bwhen left out\b|\btold of\b|\bin a circle\b|\bparted by\b"
-    r"|\bsaw to\b|\bsee to\b|\bthrown away and\b|\b(?:your own|it) stands\b|\bbegins like that\b",
+    r"|\bsaw to\b|\bsee to\b|\bthrown away and\b|\b(?:your own|it) stands\b|\bbegins like that\b"
+    r"|\bis told as\b|\bnobody is asked where\b|\bgives? back\b|\bcode of the change\b|\bminds? no\b"
+    r"|\bcomes? to (?:its|their) (?:own )?ends?\b",
     re.IGNORECASE,
 )
 # Most modules hold none of it even where words may be parts of others: those need not be parsed.

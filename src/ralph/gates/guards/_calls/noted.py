@@ -44,7 +44,7 @@ def noted_request(
     turned = [name for name in names if name in (final.tests or {}) and _is_function(gate, name)]
     places, left = first_functions(places_of_tests(facts, gate, turned), MAX_FUNCTIONS)
     if left:
-        facts.tried.leave_out("repeat", f"letting {left} more test functions note their ends")
+        facts.tried.leave_out("repeat", f"letting {left} more test functions record their ends")
     for path, functions in places.items():
         if path.endswith(".py") and not is_test(path):
             continue  # a doctest is called as the function that it stands in

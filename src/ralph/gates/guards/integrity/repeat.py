@@ -39,7 +39,7 @@ KINDS = guard_kinds(NAME, "make the result the same each time", {
 })  # fmt: skip
 MAX_LISTED = 20
 ONCE = (
-    "confirm = 1: the final verdict was not repeated, not tried for turning red, and nobody saw what judges"
+    "confirm = 1: the final verdict was not repeated or tried for turning red, and nobody watched what judges"
 )
 
 
@@ -67,7 +67,7 @@ def check(facts: GuardFacts) -> GuardResult:
     if forgiven := _forgiven(facts, wanted):
         blind.append(f"flaky on the base too, so forgiven here: {name_some(forgiven)}")
     if uncalled := sorted(set().union(*facts.tried.uncalled.values())):
-        blind.append(f"not called outside its runner, as it could be: {name_some(uncalled)}")
+        blind.append(f"could not be called outside its runner: {name_some(uncalled)}")
     result = guard_result(
         NAME,
         facts,

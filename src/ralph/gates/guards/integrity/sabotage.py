@@ -263,7 +263,7 @@ def check(facts: GuardFacts) -> GuardResult:
     words, counted = _own_tests(facts)
     if facts.tried.sabotage is None and facts.tried.breaks:
         noticed = sum(any(seen.red for seen in tried.values()) for tried in facts.tried.breaks.values())
-        words = f"{noticed} of {len(facts.tried.breaks)} checks turn red when the code of the change fails"
+        words = f"{noticed} of {len(facts.tried.breaks)} checks turn red when the changed code fails"
     result = guard_result(
         NAME, facts, findings, good=words, bad="a green that does not turn red", blind=blind
     )

@@ -38,7 +38,7 @@ def _round(lab: Lab, mode: Break, asked: dict[str, frozenset[str]]) -> list[Expe
     def then() -> list[Experiment]:
         return _round(lab, "copied", red) if mode == "apart" else []
 
-    what = "calling code of the change where it sees no caller"
+    what = "calling changed code where it sees no caller"
     return [Experiment("sabotage", calls, take, then, what=what)] if calls else []
 
 

@@ -78,7 +78,7 @@ def plan_unheard(lab: Lab) -> list[Experiment]:
         told = heard.reading.tests or {}
         lab.tried.unheard[name] = unheard_tests(asked[name], told, heard.marks)
 
-    what = "letting the claims fail at which tests were red"
+    what = "making the assertions fail at which tests failed"
     return [Experiment("altered", calls, take, what=what)] if calls else []
 
 
