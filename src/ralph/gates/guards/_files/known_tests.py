@@ -13,7 +13,6 @@ import re
 from msgspec import Struct
 
 from ralph.core.toolchains.load import toolchains
-from ralph.gates.command import simple_commands
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.texts import Pair, decode, is_testing, pairs
 from ralph.gates.guards._files.behind_command import text_behind
@@ -23,7 +22,6 @@ from ralph.gates.guards._parts.test_parts import kind_of, splice_tests
 from ralph.gates.guards._tests.py_syntax import parse
 from ralph.gates.guards._watch.judge_files import watched_judges
 from ralph.gates.judging_paths import is_config, is_test
-from ralph.gates.runners import recognise
 
 _READ = 300  # files looked into at most, to learn who uses a file
 _SOURCE = re.compile(r"(?:^|/)(?:src|lib|app|source|pkg|internal|cmd)/")
@@ -67,7 +65,6 @@ def with_tests_of(path: str, into: bytes | None, tests_of: bytes | None, *, doct
 
 def _changed_tests(facts: GuardFacts) -> Tests:
     collected = files_with_tests(facts)
-    named = _named_by_gates(facts)
     whole: set[str] = set()
     mixed: set[str] = set()
     for pair in pairs(facts):
@@ -78,7 +75,7 @@ def _changed_tests(facts: GuardFacts) -> Tests:
         holds = [
             (path, text)
             for path, text in ((pair.change.before, pair.old), (pair.path, pair.new))
-            if text and (defines_tests(path, text) or path in collected or path in named)
+            if text and (defines_tests(path, text) or path in collected)
         ]
         if _has_only_doctests(facts, pair) and (
             both & collected or holds or runs_doctests(facts, pair.change.before)
@@ -107,19 +104,6 @@ def _has_only_doctests(facts: GuardFacts, pair: Pair) -> bool:
     texts = [text for text in (pair.old, pair.new) if text]
     plain = not any(defines_tests(pair.path, text) or _TESTS.search(text) for text in texts)
     return pair.path.endswith(".py") and plain and any(">>>" in text for text in texts[: 1 if known else 2])
-
-
-def _named_by_gates(facts: GuardFacts) -> set[str]:
-    """Files that a runner of tests is called with: what a gate's command names is what judges."""
-    found: set[str] = set()
-    for gate in facts.gates:
-        for command in simple_commands(text_behind(gate, facts.read_base)):
-            runner = recognise(tuple(command))
-            if runner is not None and runner.name not in ("ruff", "mypy"):
-                words = (word.split("::", 1)[0].removeprefix("./") for word in command[runner.at :])
-                lead = "" if gate.cwd in (".", "") else gate.cwd.removeprefix("./").rstrip("/") + "/"
-                found |= {lead + word for word in words if "." in word and not word.startswith("-")}
-    return found
 
 
 def _has_product(facts: GuardFacts, path: str, text: str) -> bool:
