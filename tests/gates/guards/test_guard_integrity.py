@@ -138,36 +138,13 @@ def test_suppressions_that_no_gate_knows_are_noted():
 
 
 @pytest.mark.parametrize(
-    ("path", "run"),
-    [
-        (".semgrepignore", "semgrep scan"),
-        ("sub/.gitleaksignore", "make security secrets"),
-        ("mypy-baseline.txt", "mypy src"),
-        (".secrets.baseline", "detect-secrets scan"),
-        (".eslintignore", "npx eslint ."),
-        (".eslintignore", "make lint"),
-    ],
+    "path",
+    [".semgrepignore", "sub/.gitleaksignore", "mypy-baseline.txt", ".secrets.baseline", ".eslintignore"],
 )
-def test_baselines(path, run):
-    """An ignore file or baseline that grows accuses; one that shrinks is progress, one unread is a note."""
-    gates = (Gate("check", run, tuple(run.split()), proof=True),)
-    assert kinds_of("suppressions", {path: "a\n"}, {path: "a\nb\n"}, gates=gates) == ["baseline"]
-    assert kinds_of("suppressions", {}, {path: "a\n"}, gates=gates) == ["baseline"]
-    assert kinds_of("suppressions", {path: "a\nb\n"}, {path: "a\n"}, gates=gates) == []
-    unread = result_of("suppressions", {path: "a\n"}, {path: "a\nb\n"})
-    assert not unread.findings
-    assert f"{path} leaves out more" in unread.summary
-
-
-def test_baselines_that_only_move():
-    """A pattern file accuses for any new pattern, a list of findings only when it gets longer."""
-    gates = (Gate("check", "make security types", ("make",), proof=True), Gate("types", "mypy", ("mypy",)))
-    for path, old, new, found in (
-        (".semgrepignore", "a\nb\n", "*\n", ["baseline"]),
-        (".semgrepignore", "a\n", "# why\na\n", []),
-        ("mypy-baseline.txt", "a:1\n", "a:2\n", []),
-    ):
-        assert kinds_of("suppressions", {path: old}, {path: new}, gates=gates) == found
+def test_what_a_checker_leaves_out_is_a_setting(path):
+    """The base's list judges the new source, and one that was added is not there then."""
+    changed, added = (overlay_request(facts_of(base, {path: "a\nb\n"})) for base in ({path: "a\n"}, {}))
+    assert (changed.restore, added.drop) == ((path,), (path,))
 
 
 FILES = {

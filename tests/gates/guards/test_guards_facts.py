@@ -10,14 +10,12 @@ from ralph.gates.guards import (
     READ,
     REGISTRY,
     Change,
-    Executed,
     GuardFacts,
     Overlay,
     inspect,
     overlay_request,
 )
 from ralph.gates.judging_paths import is_test, matches
-from ralph.gates.seal import exec_argv
 
 PYTEST = Gate(name="tests", run="pytest -q", argv=("pytest", "-q"), read="pytest", proof=True)
 
@@ -25,7 +23,6 @@ PYTEST = Gate(name="tests", run="pytest -q", argv=("pytest", "-q"), read="pytest
 def facts(*, base=None, final=None, overlay=None, changes=(), old=None, new=None, gates=(PYTEST,), **fields):
     old = {path: text.encode() for path, text in (old or {}).items()}
     new = {path: text.encode() for path, text in (new or {}).items()}
-    executed = {gate.name: Executed(exec_argv(gate, "/r"), "/r", gate.tool_sha) for gate in gates}
     return GuardFacts(
         tree="t",
         gates=gates,
@@ -34,7 +31,7 @@ def facts(*, base=None, final=None, overlay=None, changes=(), old=None, new=None
         changes=changes,
         read_base=old.get,
         read_result=new.get,
-        **nest_tried({"executed": executed, "overlay": overlay, **fields}),
+        **nest_tried({"overlay": overlay, **fields}),
     )
 
 
@@ -283,17 +280,6 @@ def test_settings_moved_away_come_back():
     )
     assert keys("protected", given) == []
     assert overlay_request(given) == Overlay(("pytest.ini",), ())
-
-
-def test_pinned():
-    """Another command, another tool, or no record of what was executed: findings."""
-    gate = Gate(name="tests", run="pytest", argv=("pytest",), tool="/usr/bin/pytest", tool_sha="aa")
-    assert keys("pinned", facts(gates=(gate,))) == []
-    swapped = {"tests": Executed(("pytest",), "/r", "bb")}
-    assert keys("pinned", facts(gates=(gate,), executed=swapped)) == ["pinned.tool:tests"]
-    other = {"tests": Executed(("true",), "/r", "aa")}
-    assert keys("pinned", facts(gates=(gate,), executed=other)) == ["pinned.command:tests"]
-    assert keys("pinned", facts(gates=(gate,), executed={})) == ["pinned.unseen:tests"]
 
 
 @pytest.mark.parametrize(

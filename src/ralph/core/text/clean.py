@@ -127,9 +127,10 @@ def share_room(
 
 # (literal that must occur, pattern, replacement). The literal is looked for first because that is some
 # hundred times faster than a pattern. A look-behind follows its literal for the same reason.
-_TOKENS: tuple[tuple[str, re.Pattern[str], str], ...] = (
+_Row = tuple[str, re.Pattern[str], str]
+_KEYS: tuple[_Row, ...] = (
     ("sk-", re.compile(r"sk-(?<![A-Za-z0-9]sk-)[A-Za-z0-9_-]{16,}"), REDACTED),
-    ("sk_live_", re.compile(r"sk_live_[A-Za-z0-9]{10,}"), REDACTED),
+    ("k_live_", re.compile(r"[sr]k_live_[A-Za-z0-9]{10,}"), REDACTED),
     ("gh", re.compile(r"gh[pousr]_(?<![A-Za-z0-9]gh._)[A-Za-z0-9]{20,}"), REDACTED),
     ("github_pat_", re.compile(r"github_pat_[A-Za-z0-9_]{20,}"), REDACTED),
     ("glpat-", re.compile(r"glpat-[A-Za-z0-9_.-]{16,}"), REDACTED),
@@ -139,12 +140,18 @@ _TOKENS: tuple[tuple[str, re.Pattern[str], str], ...] = (
     ("AIza", re.compile(r"AIza(?<![A-Za-z0-9]AIza)[A-Za-z0-9_-]{30,}"), REDACTED),
     ("npm_", re.compile(r"npm_(?<![A-Za-z0-9]npm_)[A-Za-z0-9]{30,}"), REDACTED),
     ("pypi-", re.compile(r"pypi-(?<![A-Za-z0-9]pypi-)AgEI[A-Za-z0-9_-]{30,}"), REDACTED),
+    ("SG.", re.compile(r"SG\.(?<![A-Za-z0-9]SG\.)[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{20,}"), REDACTED),
+    (":AA", re.compile(r"(?<![0-9])[0-9]{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])"), REDACTED),
+    ("AccountKey=", re.compile(r"AccountKey=[A-Za-z0-9+/]{80,}={0,2}"), REDACTED),
     ("hf_", re.compile(r"hf_(?<![A-Za-z0-9]hf_)[A-Za-z0-9]{30,}"), REDACTED),
     (
         "eyJ",
         re.compile(r"eyJ(?<![A-Za-z0-9_-]eyJ)[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]*+)?"),
         REDACTED,
     ),
+)
+_TOKENS: tuple[_Row, ...] = (
+    *_KEYS,
     (
         "PRIVATE KEY",
         re.compile(
@@ -180,6 +187,11 @@ _NAMED: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     (("pass", "secret", "token", "key"), _ASSIGNED),
     (("pass", "secret", "token", "key"), _LISTED),
 )
+
+
+def find_keys(text: str) -> list[str]:
+    """What looks like somebody's key or token in a text."""
+    return [hit[0] for literal, pattern, _ in _KEYS if literal in text for hit in pattern.finditer(text)]
 
 
 def redact(text: str, secrets: Iterable[str] = ()) -> str:

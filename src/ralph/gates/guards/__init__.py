@@ -20,7 +20,6 @@ from ralph.gates.guards._base.facts import (
     BreakSeen,
     Broken,
     Change,
-    Executed,
     GuardFacts,
     LikeSeen,
     Overlay,
@@ -71,7 +70,6 @@ __all__ = [
     "BreakSeen",
     "Broken",
     "Change",
-    "Executed",
     "GuardFacts",
     "LikeSeen",
     "Overlay",
@@ -104,7 +102,7 @@ Check = Callable[[GuardFacts], GuardResult]
 KINDS = all_kinds()
 # The order in which they are told; one that is not named here comes after them.
 _ORDER = (
-    *("protected", "pinned", "suppressions", "environment", "dependencies", "secrets"),
+    *("protected", "suppressions", "environment", "dependencies", "secrets"),
     *("stubs", "junk", "leftovers", "sealed_tests", "substance", "inventory", "base_tests", "repeat"),
     *("canary", "altered", "witness", "sabotage", "scope", "criteria", "diff_coverage"),
 )

@@ -106,9 +106,8 @@ def rerun(
         judge.omissions.allow(left_out)
         readings: dict[str, Reading] = {}
         for verdict in judge.patiently(gates, tree, "final", {}, attend, readings):
-            executed = judge.how_executed(verdict)
             gate = by_name[verdict.gate]
-            yield Rerun(gate, verdict, readings[gate.name], executed.tool_sha if executed else "")
+            yield Rerun(gate, verdict, readings[gate.name], judge.tool_of(verdict))
 
 
 class _GateEvidence(msgspec.Struct, frozen=True):

@@ -113,9 +113,6 @@ def _facts(judge: Judge, loop: Loop, tree: str) -> GuardFacts:
         changes=tuple(change for change in trees.changes if change.path not in own),
         read_base=trees.read_base,
         read_result=trees.read_result,
-        executed={
-            name: seen for name, verdict in loop.proof.finals.items() if (seen := judge.how_executed(verdict))
-        },
         protect=order.protect,
         waivers=loop.sealed.criterion.waivers,
         granted=loop.sealed.criterion.granted,

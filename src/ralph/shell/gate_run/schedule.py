@@ -89,23 +89,15 @@ class Lab(Struct):
         return START_SECONDS + call.share * self.finals[call.gate.name].seconds
 
 
-def _no_more() -> list[Experiment]:
-    return []
-
-
-def _always() -> bool:
-    return True
-
-
 class Experiment(Struct):
     """Gate calls that answer one question. No two use the same stage at the same time."""
 
     guard: str  # who asks: beside its result stands what was not done
     calls: list[GateCall]
     take: Callable[[Heard], GateCall | None]  # notes an answer; a call that has to be made in its stead
-    then: Callable[[], list[Experiment]] = _no_more  # what follows when all its calls are answered
+    then: Callable[[], list[Experiment]] = list  # what follows when all its calls are answered
     needed: bool = False  # made whatever it takes: a verdict rests on it
-    enough: Callable[[], bool] = _always  # as long as not, its calls are made whatever they take
+    enough: Callable[[], bool] = lambda: True  # as long as not, its calls are made whatever they take
     max_seconds: float = inf  # of its calls together; what has not begun by then is left out
     what: str = ""  # what is not done when calls are left out; "": its guard tells that itself
     owed: int = 0

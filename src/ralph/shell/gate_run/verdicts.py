@@ -16,7 +16,6 @@ from msgspec.structs import replace
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Reading, Stage, Verdict
 from ralph.core.proof.causes import TRIES, is_missing
-from ralph.gates.guards._base.facts import Executed
 from ralph.shell.dependencies.built import Deps
 from ralph.shell.gate_run.answers import GateCall, Heard
 from ralph.shell.gate_run.extra_calls import BaseFlakes
@@ -33,9 +32,7 @@ from ralph.shell.state import blobs
 class _Stored(msgspec.Struct, frozen=True):
     """Of a verdict's evidence, what tells how its gate was executed."""
 
-    argv: tuple[str, ...]
     tool_sha256: str
-    report_at: str
     output: str = ""
 
 
@@ -206,12 +203,12 @@ class Judge:
             self._base[name] = self.reading(verdict)
         return self._base[name]
 
-    def how_executed(self, verdict: Verdict) -> Executed | None:
-        """How this verdict's gate was executed, by its evidence: whichever runner saw to it."""
+    def tool_of(self, verdict: Verdict) -> str:
+        """The hash of the tool that this verdict's gate was executed by, as its evidence says; "" = none."""
         if not verdict.evidence:
-            return None
+            return ""
         stored = msgspec.json.decode(blobs.get(self.site.state.blobs, verdict.evidence), type=_Stored)
-        return Executed(argv=stored.argv, report=stored.report_at, tool_sha=stored.tool_sha256)
+        return stored.tool_sha256
 
     def reading(self, verdict: Verdict) -> Reading:
         return msgspec.json.decode(blobs.get(self.site.state.blobs, verdict.reading), type=Reading)

@@ -36,14 +36,6 @@ class Change(Struct, frozen=True):
         return self.old_path or self.path
 
 
-class Executed(Struct, frozen=True):
-    """How a gate was really executed at the judgement."""
-
-    argv: tuple[str, ...]
-    report: str = ""  # the path that stood for {report}
-    tool_sha: str = ""
-
-
 class Broken(Struct, frozen=True):
     """One sabotage: a function of the change broken on purpose, and what the new tests said."""
 
@@ -123,7 +115,6 @@ class GuardFacts(Struct, frozen=True):
     changes: tuple[Change, ...]
     read_base: Callable[[str], bytes | None]
     read_result: Callable[[str], bytes | None]
-    executed: dict[str, Executed] = {}
     protect: tuple[str, ...] = ()
     waivers: dict[str, str] = {}  # finding key, or its part before the colon -> the user's reason
     granted: dict[str, str] = {}  # the same, granted before it was seen: never for what accuses

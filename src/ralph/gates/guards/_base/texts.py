@@ -10,7 +10,7 @@ import io
 import re
 import tokenize
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
@@ -69,30 +69,22 @@ def _fresh(changed: list[Pair]) -> dict[str, list[NumberedLine]]:
     spare: Counter[str] = Counter()
     found: dict[str, list[NumberedLine]] = {}
     for pair in changed:
-        own = Counter(map(str.strip, pair.old.split("\n"))) if pair.old else Counter()
-        left = []
-        for number, line in enumerate(pair.new.split("\n") if pair.new else (), 1):
-            bare = line.strip()
-            if own[bare] > 0:
-                own[bare] -= 1
-            elif bare:
-                left.append(NumberedLine(number, line))
-        spare.update({bare: number for bare, number in own.items() if number > 0})
-        if left:
-            found[pair.path] = left
-    if not spare:
-        return found
-    return {path: kept for path, lines in found.items() if (kept := _drop_spare_lines(lines, spare))}
+        own = Counter(map(str.strip, pair.old.split("\n")))
+        found[pair.path] = _drop_spare_lines(enumerate(pair.new.split("\n"), 1), own)
+        spare += own  # those that it has left
+    rest = {path: ((line.number, line.text) for line in lines) for path, lines in found.items()}
+    return {path: kept for path, lines in rest.items() if (kept := _drop_spare_lines(lines, spare))}
 
 
-def _drop_spare_lines(lines: list[NumberedLine], spare: Counter[str]) -> list[NumberedLine]:
+def _drop_spare_lines(lines: Iterable[tuple[int, str]], spare: Counter[str]) -> list[NumberedLine]:
+    """Those that say something and that nothing is left of; what they use up is taken out of it."""
     kept = []
-    for line in lines:
-        bare = line.text.strip()
+    for number, line in lines:
+        bare = line.strip()
         if spare[bare] > 0:
             spare[bare] -= 1
-        else:
-            kept.append(line)
+        elif bare:
+            kept.append(NumberedLine(number, line))
     return kept
 
 

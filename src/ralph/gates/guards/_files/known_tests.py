@@ -1,8 +1,7 @@
 """Which changed files are tests: by what a runner said, by their names, by what they hold and who uses them.
 
 Whole ones are put back as they were when the base's tests judge the new source; of mixed ones, which hold the
-product too, only their tests are (`testparts`). A file that merely imports a test library is a test when only
-tests use it: products that help others to test import it as well.
+product too, only their tests are (`test_parts`). Helpers are found by who reads them (`judge_files`).
 """
 
 from __future__ import annotations
@@ -13,24 +12,20 @@ import re
 from msgspec import Struct
 
 from ralph.core.toolchains.load import toolchains
-from ralph.gates.command import simple_commands
 from ralph.gates.guards._base.facts import GuardFacts
-from ralph.gates.guards._base.texts import Pair, decode, is_testing, pairs
+from ralph.gates.guards._base.texts import Pair, decode, pairs
 from ralph.gates.guards._files.behind_command import text_behind
-from ralph.gates.guards._files.test_marks import defines_tests, imports_library
+from ralph.gates.guards._files.test_marks import defines_tests
 from ralph.gates.guards._parts.py_parts import is_test_node
 from ralph.gates.guards._parts.test_parts import kind_of, splice_tests
 from ralph.gates.guards._tests.py_syntax import parse
 from ralph.gates.guards._watch.judge_files import watched_judges
 from ralph.gates.judging_paths import is_config, is_test
-from ralph.gates.runners import recognise
 
 _READ = 300  # files looked into at most, to learn who uses a file
-_SOURCE = re.compile(r"(?:^|/)(?:src|lib|app|source|pkg|internal|cmd)/")
 _TESTS = re.compile(r"^\s*(?:async\s+)?def\s+test|^class\s+Test", re.MULTILINE)
 _EXPORTS = re.compile(r"^\s*export\b|\bmodule\.exports\b|^\s*exports\.\w+\s*=", re.MULTILINE)
 _RELATIVE = re.compile(r"""(?:from|require\(|import\(?)\s*["']\.{1,2}/""")
-_FAMILIES = (("js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx"), ("py",), ("go",), ("rb",))
 
 
 class Tests(Struct, frozen=True):
@@ -67,7 +62,6 @@ def with_tests_of(path: str, into: bytes | None, tests_of: bytes | None, *, doct
 
 def _changed_tests(facts: GuardFacts) -> Tests:
     collected = files_with_tests(facts)
-    named = _named_by_gates(facts)
     whole: set[str] = set()
     mixed: set[str] = set()
     for pair in pairs(facts):
@@ -75,28 +69,20 @@ def _changed_tests(facts: GuardFacts) -> Tests:
         if any(is_test(path) or is_config(path) for path in both) or not (pair.old or pair.new):
             whole |= {path for path in both if path in collected}
             continue
-        holds = [
-            (path, text)
-            for path, text in ((pair.change.before, pair.old), (pair.path, pair.new))
-            if text and (defines_tests(path, text) or path in collected or path in named)
-        ]
+        sides = ((pair.change.before, pair.old), (pair.path, pair.new))
+        holds = any(text and (defines_tests(path, text) or path in collected) for path, text in sides)
         if _has_only_doctests(facts, pair) and (
             both & collected or holds or runs_doctests(facts, pair.change.before)
         ):
             mixed |= both  # whoever collects its examples, it is the product
             continue
-        if not holds:
-            if any(
-                _serves_tests(facts, path, text) for path, text in ((pair.change.before, pair.old),) if text
-            ):
+        if holds:
+            # Either version with the product in it makes it one that cannot be put back as a whole.
+            texts = [text for text in (pair.old, pair.new) if text]
+            if any(_has_product(facts, path, text) for path in both for text in texts):
+                mixed |= both
+            else:
                 whole |= both
-            continue
-        # Either version with the product in it makes it one that cannot be put back as a whole.
-        texts = [text for text in (pair.old, pair.new) if text]
-        if any(_has_product(facts, path, text) for path in both for text in texts):
-            mixed |= both
-        else:
-            whole |= both
     seen = watched_judges(facts)
     return Tests(frozenset(whole | ((seen.known | seen.added) - mixed)), frozenset(mixed))
 
@@ -107,19 +93,6 @@ def _has_only_doctests(facts: GuardFacts, pair: Pair) -> bool:
     texts = [text for text in (pair.old, pair.new) if text]
     plain = not any(defines_tests(pair.path, text) or _TESTS.search(text) for text in texts)
     return pair.path.endswith(".py") and plain and any(">>>" in text for text in texts[: 1 if known else 2])
-
-
-def _named_by_gates(facts: GuardFacts) -> set[str]:
-    """Files that a runner of tests is called with: what a gate's command names is what judges."""
-    found: set[str] = set()
-    for gate in facts.gates:
-        for command in simple_commands(text_behind(gate, facts.read_base)):
-            runner = recognise(tuple(command))
-            if runner is not None and runner.name not in ("ruff", "mypy"):
-                words = (word.split("::", 1)[0].removeprefix("./") for word in command[runner.at :])
-                lead = "" if gate.cwd in (".", "") else gate.cwd.removeprefix("./").rstrip("/") + "/"
-                found |= {lead + word for word in words if "." in word and not word.startswith("-")}
-    return found
 
 
 def _has_product(facts: GuardFacts, path: str, text: str) -> bool:
@@ -141,17 +114,13 @@ def _python_product(facts: GuardFacts, path: str, text: str) -> bool:
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     if not any(isinstance(node, kinds) and not is_test_node(node) for node in tree.body):
         return False
-    tops = {name.split("/", 1)[0].removesuffix(".py") for name in facts.base_paths if name.endswith(".py")}
-    near = {name.rsplit("/", 1)[-1].removesuffix(".py") for name in facts.base_paths if name.endswith(".py")}
+    names = [name for name in facts.base_paths if name.endswith(".py")]
+    own = {part.removesuffix(".py") for name in names for part in (name.split("/")[0], name.split("/")[-1])}
     for node in tree.body:
-        if isinstance(node, ast.ImportFrom) and (
-            node.level or (node.module or "").split(".")[0] in tops | near
-        ):
-            return _used(facts, path, by_tests=False)
-        if isinstance(node, ast.Import) and any(
-            item.name.split(".")[0] in tops | near for item in node.names
-        ):
-            return _used(facts, path, by_tests=False)
+        taken = [item.name for item in node.names] if isinstance(node, ast.Import) else []
+        taken += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        if getattr(node, "level", 0) or own & {name.split(".")[0] for name in taken}:
+            return _used(facts, path)
     return True
 
 
@@ -165,43 +134,13 @@ def _only_for_tests(facts: GuardFacts, path: str) -> bool:
     return any(declared.search(decode(facts.read_base(place.lstrip("/")))) for place in places)
 
 
-def _serves_tests(facts: GuardFacts, path: str, text: str) -> bool:
-    """It imports a test library that the product does not ship with, and only tests use it."""
-    found = imports_library(path, text)
-    if not found or _ships_with(facts, found):
-        return False
-    if path.endswith(".go"):
-        return is_testing(path)
-    plain = bool(re.search(r"assert\b|unittest", found))  # at hand everywhere, so products use it too
-    if plain and (_SOURCE.search(path) or path.rsplit("/", 1)[-1].startswith(("index.", "main.", "__"))):
-        return (
-            is_testing(path) and _used(facts, path, by_tests=True) and not _used(facts, path, by_tests=False)
-        )
-    return _used(facts, path, by_tests=True) and not _used(facts, path, by_tests=False)
-
-
-def _ships_with(facts: GuardFacts, found: str) -> bool:
-    """Does the product itself depend on this library? Then importing it says nothing."""
-    name = re.split(r"[\"'\s]", found.strip().rstrip("\"'"))[-1].split("/")[0]
-    package = decode(facts.read_base("package.json"))
-    shipped = re.search(r'"(?:peerD|d)ependencies"\s*:\s*\{([^}]*)\}', package)
-    project = decode(facts.read_base("pyproject.toml"))
-    wanted = re.search(r"^dependencies\s*=\s*\[((?:[^\]\[]|\[[^\]]*\])*)\]", project, re.MULTILINE)
-    texts = [match.group(1) for match in (shipped, wanted) if match]
-    return any(f'"{name}' in text or f"'{name}" in text for text in texts) or "pytest11" in project
-
-
-def _used(facts: GuardFacts, path: str, *, by_tests: bool) -> bool:
-    """Does a test of the base (or something that is no test) import this file?"""
-    stem = re.escape(path.rsplit("/", 1)[-1].rsplit(".", 1)[0])
-    ending = path.rsplit(".", 1)[-1]
-    family = next((family for family in _FAMILIES if ending in family), (ending,))
-    pattern = re.compile(
-        rf"""["'][^"'\n]*\b{stem}(?:\.\w+)?["']|^\s*(?:from|import)\s+[^\n]*\b{stem}\b""", re.MULTILINE
-    )
-    others = [one for one in sorted(facts.base_paths) if one != path and one.rsplit(".", 1)[-1] in family]
+def _used(facts: GuardFacts, path: str) -> bool:
+    """Does a module of the base that is no test import this one?"""
+    stem = re.escape(path.rsplit("/", 1)[-1].removesuffix(".py"))
+    imports = re.compile(rf"^\s*(?:from|import)\s+[^\n]*\b{stem}\b", re.MULTILINE)
+    others = [one for one in sorted(facts.base_paths) if one != path and one.endswith(".py")]
     for other in others[:_READ]:
         text = decode(facts.read_base(other))
-        if pattern.search(text) and (is_test(other) or defines_tests(other, text)) is by_tests:
+        if imports.search(text) and not (is_test(other) or defines_tests(other, text)):
             return True
     return False

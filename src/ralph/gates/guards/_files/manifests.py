@@ -25,10 +25,8 @@ _LOCKED = re.compile(
     r"|^\"?((?:@[\w.-]+/)?[\w.-]+)@[^\n]*:$|^  /?'?((?:@[\w.-]+/)?[\w.-]+)@[^\n]*:$",
     re.MULTILINE,
 )
-_JS_TABLES = (
-    *("dependencies", "devDependencies", "peerDependencies"),
-    *("optionalDependencies", "overrides", "resolutions"),
-)
+# What such a table or list is called, whatever tool reads it.
+_TABLE = re.compile(r"(?:[dD]ependencies|dependency-groups|requires|overrides|resolutions|sources)\Z")
 Wanted = dict[str, str]  # package -> what is said of it: version, url, path
 
 
@@ -43,10 +41,15 @@ def is_lock(path: str) -> bool:
 def wanted_packages(path: str, text: str) -> Wanted:
     name = path.rsplit("/", 1)[-1]
     try:
-        if name in ("pyproject.toml", "Pipfile"):
-            return _toml(tomllib.loads(text))
+        if name == "Pipfile":
+            data = tomllib.loads(text)
+            return _packages(
+                {f"{key}.dependencies": data.get(key, {}) for key in ("packages", "dev-packages")}
+            )
+        if name == "pyproject.toml":
+            return _packages(tomllib.loads(text))
         if name == "package.json":
-            return _json(text)
+            return _packages(msgspec.json.decode(text, type=dict[str, Any]))
         if name.endswith((".txt", ".in")):
             return _lines(text.split("\n"))
         return _lines(line.lstrip(" -\t") for line in text.split("\n") if line[:1].isspace())
@@ -76,39 +79,17 @@ def _lines(lines: Any) -> Wanted:
     return found
 
 
-def _toml(data: dict[str, Any]) -> Wanted:
+def _packages(data: dict[str, Any], *, wanted: bool = False) -> Wanted:
+    """Those of tables and lists that are called so, at any depth; where each comes from goes last."""
     found: Wanted = {}
-    project = data.get("project", {})
-    tool = data.get("tool", {})
-    groups = [project.get("dependencies", []), data.get("build-system", {}).get("requires", [])]
-    groups += [
-        *project.get("optional-dependencies", {}).values(),
-        *data.get("dependency-groups", {}).values(),
-    ]
-    groups += [
-        *tool.get("pdm", {}).get("dev-dependencies", {}).values(),
-        tool.get("uv", {}).get("dev-dependencies", []),
-    ]
-    for group in groups:
-        found |= _lines(item for item in group if isinstance(item, str))
-    poetry = tool.get("poetry", {})
-    tables = [poetry.get("dependencies", {}), poetry.get("dev-dependencies", {})]
-    tables += [group.get("dependencies", {}) for group in poetry.get("group", {}).values()]
-    tables += [data.get("packages", {}), data.get("dev-packages", {})]  # Pipfile
-    for table in tables:
-        found |= {_plain(name): _source_text(value) for name, value in table.items()}
-    for name, source in tool.get("uv", {}).get("sources", {}).items():
-        found[_plain(name)] = _source_text(source)
-    return found
-
-
-def _json(text: str) -> Wanted:
-    data = msgspec.json.decode(text, type=dict[str, Any])
-    found: Wanted = {}
-    for table in _JS_TABLES:
-        entries = data.get(table, {})
-        if isinstance(entries, dict):
-            found |= {_plain(name): _source_text(value) for name, value in entries.items()}
+    for key, value in sorted(data.items(), key=lambda item: item[0] in ("tool", "sources")):
+        here = wanted or bool(_TABLE.search(key))
+        if isinstance(value, list) and here:
+            found |= _lines(item for item in value if isinstance(item, str))
+        elif wanted:
+            found[_plain(key)] = _source_text(value)
+        elif isinstance(value, dict):
+            found |= _packages(value, wanted=here)
     return found
 
 

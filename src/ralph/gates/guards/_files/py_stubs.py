@@ -32,7 +32,6 @@ class Stub(Struct, frozen=True):
     says: str
     line: int
     inner: int  # the line of its only statement
-    dump: str
 
 
 def stub_functions(tree: ast.Module, before: ast.Module | None, *, is_tests: bool) -> Iterator[Stub]:
@@ -55,7 +54,7 @@ def stub_functions(tree: ast.Module, before: ast.Module | None, *, is_tests: boo
             if _emptiness(old) is not None:
                 continue
             kind, says = "emptied", "had a body at the base and has none now"
-        yield Stub(kind, name, says, node.lineno, node.body[-1].lineno, ast.dump(node))
+        yield Stub(kind, name, says, node.lineno, node.body[-1].lineno)
 
 
 def _functions(tree: ast.Module | None) -> Iterator[tuple[str, Function, ast.ClassDef | None]]:

@@ -1,4 +1,4 @@
-"""What a file that holds tests looks like, language by language; and which libraries only tests use. Pure.
+"""What a file that holds tests looks like, language by language. Pure.
 
 The rows are in `test_marks.toml`: what such a file imports, and what it then does.
 """
@@ -20,17 +20,14 @@ class MarkOfTests(Struct, frozen=True):
     imports: str = ""
     does: str = ""
 
-    def find(self, path: str, text: str) -> str | None:
-        """What it imports, as it stands there; None where this is no such file."""
-        if path.rsplit(".", 1)[-1] not in self.endings.split():
-            return None
-        hit = re.search(self.imports, text, re.MULTILINE)
-        return hit[0] if hit and re.search(self.does, text, re.MULTILINE) else None
+    def is_in(self, path: str, text: str) -> bool:
+        return path.rsplit(".", 1)[-1] in self.endings.split() and all(
+            re.search(pattern, text, re.MULTILINE) for pattern in (self.imports, self.does)
+        )
 
 
 class _TestTable(Struct, frozen=True):
     mark: tuple[MarkOfTests, ...]
-    library: tuple[MarkOfTests, ...]
 
 
 @cache
@@ -39,9 +36,4 @@ def _rows() -> _TestTable:
 
 
 def defines_tests(path: str, text: str) -> bool:
-    return any(mark.find(path, text) is not None for mark in _rows().mark)
-
-
-def imports_library(path: str, text: str) -> str:
-    """What it imports of a test library, as it stands there; "" = nothing."""
-    return next(filter(None, (library.find(path, text) for library in _rows().library)), "")
+    return any(mark.is_in(path, text) for mark in _rows().mark)

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 
 from ralph.core.model.verdict import Finding, GuardResult
+from ralph.core.text.clean import find_keys
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 from ralph.gates.guards._base.texts import NumberedLine, is_aside, is_testing, new_lines
@@ -18,23 +19,6 @@ KINDS = guard_kinds(NAME, "remove it and read it from the environment", {
     "private": ("not yet", "a private key was added"),
     "password": ("not yet", "an added line holds what looks like a real password"),
 })  # fmt: skip
-_KEYS = {
-    "an AWS access key": r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b",
-    "a GitHub token": r"\bgh[pousr]_[A-Za-z0-9]{36,}\b|\bgithub_pat_[A-Za-z0-9_]{50,}\b",
-    "a GitLab token": r"\bglpat-[A-Za-z0-9_-]{20,}\b",
-    "a Slack token": r"\bxox[abprs]-[A-Za-z0-9-]{20,}\b",
-    "a Stripe key": r"\b[sr]k_live_[A-Za-z0-9]{20,}\b",
-    "a Google API key": r"\bAIza[0-9A-Za-z_-]{35}\b",
-    "an Anthropic key": r"\bsk-ant-[A-Za-z0-9_-]{30,}",
-    "an OpenAI key": r"\bsk-(?:proj-|svcacct-)?[A-Za-z0-9_-]{40,}",
-    "an npm token": r"\bnpm_[A-Za-z0-9]{36}\b",
-    "a PyPI token": r"\bpypi-AgE[A-Za-z0-9_-]{50,}",
-    "a SendGrid key": r"\bSG\.[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{20,}",
-    "a Telegram bot token": r"\b[0-9]{8,10}:AA[A-Za-z0-9_-]{33}\b",
-    "an Azure storage key": r"AccountKey=[A-Za-z0-9+/]{80,}={0,2}",
-}
-_KEY = re.compile("|".join(f"(?P<k{at}>{pattern})" for at, pattern in enumerate(_KEYS.values())))
-_NAMES = tuple(_KEYS)
 _PRIVATE = re.compile(r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----")
 _ELIDED = re.compile(r"\W*(?:\.\.\.|\u2026|<|\Z)")  # in place of what a real key holds
 _PASSWORD = re.compile(
@@ -46,10 +30,6 @@ _PLACEHOLDER = re.compile(
     r"(?i)example|changeme|change[_-]me|dummy|fake|sample|placeholder|your|xxxx|0{6}|1234|abcd|test|secret|passw|<|\$\{|\{\{|%\(|"
     r"redacted|\*\*\*|\.\.\.|deadbeef|foobar|insecure|localhost|not[_-]?a|invalid|mock|lorem"
 )
-_HINT = re.compile(
-    r"AKIA|ASIA|gh[pousr]_|github_pat_|glpat-|xox[abprs]-|k_live_|AIza|sk-|npm_|pypi-AgE|SG\.|:AA|AccountKey"
-    r"|PRIVATE KEY|://|(?i:passw|pwd|secret|token|key|credential)"
-)
 _SURE_ENTROPY = 3.6
 
 
@@ -59,8 +39,6 @@ def check(facts: GuardFacts) -> GuardResult:
         if is_testing(path) or is_aside(path) or is_lock(path):
             continue
         for line, below in zip(lines, [*lines[1:], None], strict=True):
-            if not _HINT.search(line.text):
-                continue
             kind, what = _look(line)
             if kind and not (kind == "private" and below and _ELIDED.match(below.text)):
                 key = f"secrets.{kind}:{path}"
@@ -75,10 +53,10 @@ def _look(line: NumberedLine) -> tuple[str, str]:
     text = line.text
     if _PRIVATE.search(text) and not re.search(r"[\"'(]-----BEGIN [A-Z ]+-----[\"')]", text):
         return "private", "a private key"
-    for match in _KEY.finditer(text):
-        if not _PLACEHOLDER.search(match.group()) and _entropy(match.group()) > 3.0:
-            at = int((match.lastgroup or "k0")[1:])
-            return "key", _NAMES[at]
+    if any(
+        not _PLACEHOLDER.search(key) and _is_mixed(key) and _entropy(key) > 3.0 for key in find_keys(text)
+    ):
+        return "key", "a key or token"
     for match in _PASSWORD.finditer(text):
         if _is_password(match.group(1)):
             return "password", "a real password or key"
@@ -100,8 +78,11 @@ def _is_password(value: str) -> bool:
         r"[(){}<>]|^\$\w+\Z|::|/\w+/|^[a-z_.-]+\Z|^[A-Z_]+\Z|\.(?:py|js|json|com|org|io)\b", value
     ):
         return False
-    mixed = bool(re.search(r"\d", value)) and bool(re.search(r"[A-Za-z]", value))
-    return mixed and _entropy(value) >= _SURE_ENTROPY
+    return _is_mixed(value) and _entropy(value) >= _SURE_ENTROPY
+
+
+def _is_mixed(value: str) -> bool:
+    return bool(re.search(r"\d", value)) and bool(re.search(r"[A-Za-z]", value))
 
 
 def _entropy(text: str) -> float:

@@ -7,7 +7,6 @@ that proposes another way for what is done is an idea, and one on code that stay
 
 from __future__ import annotations
 
-import ast
 import re
 
 from ralph.core.model.verdict import Finding, GuardResult
@@ -133,49 +132,22 @@ def _find_thrown(facts: GuardFacts, pair: Pair, lines: list[NumberedLine]) -> li
 
 
 def _functions(facts: GuardFacts) -> list[Finding]:
-    lines = new_lines(facts)
-    suspects = [
-        pair
-        for pair in pairs(facts)
-        if pair.path.endswith(".py")
-        and not is_aside(pair.path)
-        and any(_EMPTY.search(line.text) for line in lines.get(pair.path, ()))
-    ]
     found = []
-    for pair in suspects:
-        tree = parse_once(facts, "new", pair.path, pair.new)
-        if tree is None:
+    for pair in pairs(facts):
+        new = {line.number: line.text for line in new_lines(facts).get(pair.path, ())}
+        if not pair.path.endswith(".py") or is_aside(pair.path) or not any(map(_EMPTY.search, new.values())):
             continue
+        tree = parse_once(facts, "new", pair.path, pair.new)
         before = parse_once(facts, "old", pair.change.before, pair.old) if pair.old else None
         try:
-            for stub in stub_functions(tree, before, is_tests=is_testing(pair.path)):
+            for stub in stub_functions(tree, before, is_tests=is_testing(pair.path)) if tree else ():
                 allowed = any(_is_allowed(facts, pair, line) for line in (stub.line, stub.inner))
-                if not allowed and stub.dump not in _small_base_functions(facts):
+                if not allowed and new.keys() & {stub.line, stub.inner}:
                     key = f"stubs.{stub.kind}:{pair.path}:{stub.name}"
                     found.append(Finding(key, f"{stub.name} {stub.says}", path=pair.path, line=stub.line))
         except TROUBLE:
             continue
     return found
-
-
-def _small_base_functions(facts: GuardFacts) -> set[str]:
-    """Small functions of the base, to know them again where they moved to."""
-    small = (pair for pair in pairs(facts) if pair.change.before.endswith(".py") and _EMPTY.search(pair.old))
-    return facts.once("small", lambda: {dump for pair in small for dump in _dumps(facts, pair)})
-
-
-def _dumps(facts: GuardFacts, pair: Pair) -> set[str]:
-    tree = parse_once(facts, "old", pair.change.before, pair.old)
-    if tree is None:
-        return set()
-    try:
-        return {
-            ast.dump(node)
-            for node in ast.walk(tree)
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and len(node.body) <= 2
-        }
-    except TROUBLE:
-        return set()
 
 
 def _key(kind: str, path: str, line: str) -> str:

@@ -27,7 +27,6 @@ from ralph.gates.judging_paths import is_test
 NAME = "suppressions"
 KINDS = guard_kinds(NAME, "fix what the checker reports instead of silencing it", {
     "silenced": ("accuses", "there are more comments that silence the tool of a proof gate"),
-    "baseline": ("accuses", "an ignore file or baseline of a checker excludes more"),
     "grown": ("asks", "there are more comments that silence a checker of another gate"),
 })  # fmt: skip
 _BARE = "bare "  # without a code: it silences everything on its line
@@ -35,7 +34,7 @@ _Sides = tuple[dict[int, str], dict[int, str]]  # line -> text, at the base and 
 
 
 class _Mark(Struct, frozen=True):
-    """Something that silences a checker, or a file that lists what it leaves out."""
+    """Something that silences a checker."""
 
     tools: str  # words in a gate's command that say it relies on this, or a row of such words
     pattern: str = ""
@@ -54,7 +53,6 @@ class _Mark(Struct, frozen=True):
 class _MarkTable(Struct, frozen=True):
     tools: dict[str, str]
     mark: tuple[_Mark, ...]
-    baseline: tuple[_Mark, ...]
 
 
 @cache
@@ -70,13 +68,12 @@ _HINTS = word_set(
 )
 # Commands behind which any checker may stand, and nobody can look.
 _OPEN = re.compile(r"\b(?:lint|check|style|quality|verify|pre-commit|prek|ci|all)\b")
-_GENERATED = re.compile(r"(?:json|baseline|txt|xml|neon|php|results)\Z")  # lists of findings, not of patterns
 _COVERED = re.compile(r"--cov-fail-under")  # in addopts: then the plain runner judges coverage
 
 
 def check(facts: GuardFacts) -> GuardResult:
     notes: list[str] = []
-    findings = [*_baselines(facts, notes), *_vague(facts)]
+    findings = _vague(facts)
     told: set[tuple[str, str]] = set()
     for mark, path, line, more in _grown_marks(facts):
         if (path, mark.name.removeprefix(_BARE)) in told:
@@ -95,26 +92,6 @@ def check(facts: GuardFacts) -> GuardResult:
     return guard_result(
         NAME, facts, findings, good=good, bad="checkers are silenced in more places than at the base"
     )
-
-
-def _baselines(facts: GuardFacts, notes: list[str]) -> list[Finding]:
-    found = []
-    for pair in pairs(facts):
-        lists = (one for one in _table().baseline if re.search(rf"(?:^|/)(?:{one.pattern})\Z", pair.path))
-        tool = next(lists, None)
-        if tool is None or pair.change.status == "D":
-            continue
-        had = {line.strip(" ,\t") for line in pair.old.split("\n")} | {""}
-        now = [line.strip(" ,\t") for line in pair.new.split("\n") if not line.lstrip().startswith("#")]
-        grown = any(line not in had for line in now)
-        if _GENERATED.search(pair.path):  # line numbers in it change with every edit; more lines are more
-            grown = pair.new.count("\n") > pair.old.count("\n")
-        if grown and _weight(tool, facts)[0] == "note":
-            notes.append(f"{pair.path} leaves out more")
-        elif grown:
-            text = f"{pair.path} excludes more than at the base: a checker no longer looks there"
-            found.append(Finding(f"suppressions.baseline:{pair.path}", text, path=pair.path))
-    return found
 
 
 def _vague(facts: GuardFacts) -> list[Finding]:

@@ -20,7 +20,7 @@ def plan(lab: Lab) -> list[Experiment]:
         for gate in facts.gates
         if gate.proof and is_repeated(gate, facts.final.get(gate.name))
     }
-    return _round(lab, "apart", names) if facts.confirm > 1 else []
+    return _round(lab, "apart", names)
 
 
 def _round(lab: Lab, mode: Break, asked: dict[str, frozenset[str]]) -> list[Experiment]:

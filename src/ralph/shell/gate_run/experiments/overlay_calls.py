@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from ralph.core.model.gate import Gate
+from ralph.core.model.verdict import Reading
 from ralph.gates.guards import (
     altered_request,
     attribution_request,
@@ -28,20 +30,25 @@ def plan(lab: Lab) -> list[Experiment]:
     store = judge.site.store
     mended = edited_tree(store, facts.tree, over.edit) if over.edit else facts.tree
     tree = overlay_tree(store, judge.site.order.base.tree, mended, restore=over.restore, drop=over.drop)
-    heard_of = lab.tried.overlay = {}
-    calls = [
-        GateCall(gate, tree, "overlay", judge.slot(gate, "overlay")) for gate in facts.gates if gate.required
-    ]
+    lab.tried.overlay = {}
+    gates = [gate for gate in facts.gates if gate.required]
+    return _over_tree(lab, "overlay", tree, gates, lab.tried.overlay)
+
+
+def _over_tree(
+    lab: Lab, stage: str, tree: str, gates: list[Gate], heard_of: dict[str, Reading], what: str = ""
+) -> list[Experiment]:
+    calls = [GateCall(gate, tree, stage, lab.judge.slot(gate, stage)) for gate in gates]
 
     def take(heard: Heard) -> None:
         heard_of[heard.call.gate.name] = heard.reading
 
-    return [Experiment("base_tests", calls, take, needed=True)]
+    return [Experiment("base_tests", calls, take, needed=not what, what=what)]
 
 
 def plan_altered(lab: Lab) -> list[Experiment]:
     facts, judge = lab.facts, lab.judge
-    asked = altered_request(facts) if facts.confirm > 1 else {}
+    asked = altered_request(facts)
     calls = []
     for gate in facts.gates:
         if gate.name in asked:
@@ -61,7 +68,7 @@ def plan_altered(lab: Lab) -> list[Experiment]:
 def plan_unheard(lab: Lab) -> list[Experiment]:
     facts, judge, stage = lab.facts, lab.judge, "altered-line"
     calls, asked = [], {}
-    for gate in facts.gates if facts.confirm > 1 else ():
+    for gate in facts.gates:
         slot = judge.slot(gate, stage)
         request = line_request(facts, gate, judge.marks_path(slot))
         if request is None:
@@ -90,22 +97,15 @@ def plan_attribution(lab: Lab) -> list[Experiment]:
     tree = overlay_tree(
         judge.site.store, facts.tree, judge.site.order.base.tree, restore=judges.restore, drop=judges.drop
     )
-    calls = [
-        GateCall(gate, tree, "attributed", judge.slot(gate, "attributed"))
-        for gate in facts.gates
-        if gate.proof and gate.required
-    ]
-
-    def take(heard: Heard) -> None:
-        lab.tried.attributed[heard.call.gate.name] = heard.reading
-
-    return [Experiment("base_tests", calls, take, what="the base with only the changed files that judge")]
+    gates = [gate for gate in facts.gates if gate.proof and gate.required]
+    what = "the base with only the changed files that judge"
+    return _over_tree(lab, "attributed", tree, gates, lab.tried.attributed, what)
 
 
 def plan_scope(lab: Lab) -> list[Experiment]:
     facts, judge = lab.facts, lab.judge
     calls = []
-    for gate in facts.gates if facts.confirm > 1 else ():
+    for gate in facts.gates:
         asked = scope_request(facts, gate)
         if asked is None:
             continue

@@ -24,8 +24,6 @@ _MIN_SECONDS = 60.0  # it may have to be built, or to begin without a cache
 
 def plan(lab: Lab) -> list[Experiment]:
     facts = lab.facts
-    if facts.confirm < 2:
-        return []
     found = []
     for gate in facts.gates:
         names = turned_green(facts, gate) - {"exit"}

@@ -23,23 +23,20 @@ STAGES: dict[str, tuple[str, ...]] = {
 }
 
 
+_ALWAYS = (witness_calls.plan, overlay_calls.plan, repeat_calls.plan, overlay_calls.plan_attribution)
+_IF_REPEATED = (
+    break_calls.plan,
+    overlay_calls.plan_scope,
+    overlay_calls.plan_altered,
+    overlay_calls.plan_unheard,
+    likeness_calls.plan,
+    alone_calls.plan,
+    plain_calls.plan,
+    apart_calls.plan,
+)
+
+
 def plan_experiments(lab: Lab) -> list[Experiment]:
-    """Every experiment on this result. What has the longest way to go comes first."""
-    return [
-        one
-        for plan in (
-            witness_calls.plan,
-            overlay_calls.plan,
-            repeat_calls.plan,
-            break_calls.plan,
-            overlay_calls.plan_attribution,
-            overlay_calls.plan_scope,
-            overlay_calls.plan_altered,
-            overlay_calls.plan_unheard,
-            likeness_calls.plan,
-            alone_calls.plan,
-            plain_calls.plan,
-            apart_calls.plan,
-        )
-        for one in plan(lab)
-    ]
+    """Every experiment on this result; a verdict that is to be judged once is only held against the base."""
+    plans = _ALWAYS + (_IF_REPEATED if lab.facts.confirm > 1 else ())
+    return [one for plan in plans for one in plan(lab)]
