@@ -111,6 +111,7 @@ NO_STUBS = {
     "in a string": "x = 'TODO: later'\ny = '''\n# TODO: not a comment\n'''\n",
     "issue named": "# TODO(#123): when the server allows it\nx = 1\n# TODO: https://example.com/issues/4\n",
     "another way": "# TODO: use the new API\nx = 1\n# TODO: maybe replace it\n# FIXME should this be so?\n",
+    "doubt": "# FIXME: Are there cases where the names differ, but it cannot be written to?\nx = 1\n",
     "next version": "# TODO consider removing it\nx = 1\n# TODO: raise in the next major version\n",
     "word": "# the todo list is shown here\nTODO_LIST = []\n",
     "inner": "def f():\n    def callback(x):\n        pass\n    return callback\n",

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+ALL_ASKED = "asked"  # in place of the id of a finding: all that a loop asks about now
+
 
 class Next(NamedTuple):
     why: str
@@ -115,7 +117,8 @@ def _prove(name: str) -> tuple[Next, ...]:
 
 
 def _allow(at: LoopStanding, why: str) -> tuple[Next, ...]:
-    return (Next(why, f"ralph resume {at.name} {_allow_flags(at.waivers)}"),)
+    keys = at.waivers if len(at.waivers) == 1 else (ALL_ASKED,)
+    return (Next(why, f"ralph resume {at.name} {_allow_flags(keys)}"),)
 
 
 def _allow_flags(keys: tuple[str, ...]) -> str:

@@ -21,6 +21,7 @@ from ralph.core.text.waiver_name import waiver_name
 replace = msgspec.structs.replace
 MAX_NAMED = 3
 ASKED_TWICE = 2
+QUESTION = "your decision is needed, because this may be intended"
 
 
 class OpenWaiver(Struct, frozen=True):
@@ -116,6 +117,12 @@ def accusations(loop: Loop) -> tuple[OpenWaiver, ...]:
     return tuple(OpenWaiver(waiver_name(one.key), one.message, accuses=True) for one in found)
 
 
+def left_to_do(loop: Loop) -> tuple[str, ...]:
+    """What the agent has still to do. What guards only ask about waits for the user instead."""
+    waits = loop.outcome == "blocked" and not loop.has_plan and open_questions(loop)
+    return () if waits else loop.proof.not_yet
+
+
 def question(loop: Loop) -> str:
     """Why a user's word is needed, in words that accuse nobody."""
     waiting = open_waivers(loop)
@@ -123,4 +130,4 @@ def question(loop: Loop) -> str:
     named = "; ".join(one.says for one in waiting[:MAX_NAMED])
     later = sum(result.left_out for result in loop.proof.guards)
     after = f" (up to {later} more questions may follow these)" if later else ""
-    return f"your decision is needed, because this may be intended: {named}{more}{after}"
+    return f"{QUESTION}: {named}{more}{after}"

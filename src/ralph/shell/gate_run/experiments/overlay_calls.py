@@ -36,7 +36,7 @@ def plan(lab: Lab) -> list[Experiment]:
     def take(heard: Heard) -> None:
         heard_of[heard.call.gate.name] = heard.reading
 
-    return [Experiment("base_tests", calls, take, needed=True)]
+    return [Experiment("base_tests", calls, take, lambda: _attribute(lab), needed=True)]
 
 
 def plan_altered(lab: Lab) -> list[Experiment]:
@@ -83,6 +83,11 @@ def plan_unheard(lab: Lab) -> list[Experiment]:
 
 
 def plan_attribution(lab: Lab) -> list[Experiment]:
+    """Where the base's tests are run as well, what they say comes first."""
+    return _attribute(lab) if overlay_request(lab.facts) is None else []
+
+
+def _attribute(lab: Lab) -> list[Experiment]:
     facts, judge = lab.facts, lab.judge
     judges = attribution_request(facts)
     if judges is None:
