@@ -95,7 +95,8 @@ def test_a_red_test_was_bent_only_where_it_turns_green_alone(alone, asks):
             "def test_a():\n>   assert f() == 1\nE   assert 2 == 1\nE    +  where 2 = f()",
             "source: assert 2 == 1",
         ),
-        ("Difference (- actual, + expected):\n\n- ''\n+ '!'", "expected):; - ''; + '!'"),
+        ("name: AssertionError\ndetails:\n  'Difference (- actual):'\n\n  - ''\n  + '!'", "source: 'Diff"),
+        ("=== RUN TestA\n    a_test.go:4: out of order\n--- FAIL: TestA (0.00s)", "source: a_test.go:4: out"),
         ("", "fails on the new source"),
     ],
 )

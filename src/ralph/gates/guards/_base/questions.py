@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 
@@ -13,6 +14,9 @@ from ralph.gates.guards._base.kinds import kind_of
 
 _FEW = 3  # so many are asked one by one
 _GIST = 120
+# Of what pytest shows its marked lines, of a difference both sides; not the frame that Go puts around all.
+_SAID = re.compile(r"\s*(?!=== |--- |E?\s*$)")
+_CLAIM = re.compile(r"[-+] \S|\W?(?:assert(?:ionerror)?|difference|expected|actual)\b", re.IGNORECASE)
 
 
 def join_questions(findings: list[Finding], known: Iterable[str], facts: GuardFacts) -> list[Finding]:
@@ -39,9 +43,9 @@ def join_questions(findings: list[Finding], known: Iterable[str], facts: GuardFa
 def gist(over: Reading | None, name: str) -> str:
     """What this test said, in a few words for a sentence about it: its claim, as far as a runner marks it."""
     said = next((one.message for one in over.findings if one.key == name), "") if over is not None else ""
-    lines = [line.strip() for line in said.splitlines() if line.strip(" -=^|")]
-    claims = [line[1:].strip() for line in lines if line.startswith("E ")]  # as pytest marks it
-    words = "; ".join((claims or lines[:_FEW])[:_FEW])
+    lines = [line.strip().removeprefix("E ").strip() for line in said.splitlines() if _SAID.match(line)]
+    claims = [line for line in lines if _CLAIM.match(line)]
+    words = "; ".join((claims or lines)[:_FEW])
     return f": {words[:_GIST]}{'…' if len(words) > _GIST else ''}" if words else ""
 
 

@@ -19,13 +19,15 @@ from ralph.gates.guards._watch.judge_files import looked_up_judges, unread_judge
 def attribution_request(facts: GuardFacts) -> Overlay | None:
     """Paths that the base gets as they are in the result, or loses; None = there is nothing to ask."""
     seen = watched_judges(facts)
-    wanted = seen.known | seen.unclear | seen.added | {path for path, _ in _of_gates(facts)} | _bent(facts)
+    wanted = (
+        seen.known | seen.unclear | seen.added | {path for path, _ in _of_gates(facts)} | bent_files(facts)
+    )
     take = {change.path for change in facts.changes if change.status != "D" and change.path in wanted}
     drop = {change.before for change in facts.changes if change.status in "DR" and change.before in wanted}
     return Overlay(tuple(sorted(take)), tuple(sorted(drop - take))) if take or drop else None
 
 
-def _bent(facts: GuardFacts) -> frozenset[str]:
+def bent_files(facts: GuardFacts) -> frozenset[str]:
     """What the overlay puts back, where a test that was red is green with it and red without it."""
     over, told = overlay_request(facts), facts.tried.overlay or {}
     if over is None or over.edit:  # tests inside the source cannot be put over the base as files
@@ -73,7 +75,7 @@ def judge_alone_turns(facts: GuardFacts, gate: str, key: str) -> bool:
         return False  # names that lead elsewhere may be a move
     reading = facts.tried.attributed.get(gate)
     if not touched or touched - seen.known - seen.added:
-        tests = reading.tests or {} if reading is not None and touched <= _bent(facts) else {}
+        tests = reading.tests or {} if reading is not None and touched <= bent_files(facts) else {}
         return tests.get(key) != "fail"
     if reading is None:
         return False

@@ -39,7 +39,7 @@ def read(obs: Observation, gate: Gate) -> Reading:
         # An option of the command: its plugin is not there. Of one in the tree's settings the task may speak.
         unknown = _UNKNOWN_OPTION.search(clean(obs.output))
         if unknown and {*unknown.group(0).split()} & {*gate.argv}:
-            why = f"command not found: a plugin of pytest ({unknown.group(0)})"
+            why = f"a plugin of pytest is not installed ({unknown.group(0)})"
             return error_reading("missing", why, obs)
     if isinstance(report, Reading):
         return report

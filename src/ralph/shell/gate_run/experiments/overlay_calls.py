@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from ralph.gates.guards import (
     altered_request,
     attribution_request,
+    bent_files,
     files_of_tests,
     overlay_request,
     scope_request,
@@ -104,7 +105,8 @@ def _attribute(lab: Lab) -> list[Experiment]:
     def take(heard: Heard) -> None:
         lab.tried.attributed[heard.call.gate.name] = heard.reading
 
-    return [Experiment("base_tests", calls, take, what="the base with only the changed files that judge")]
+    what = "the base with only the changed files that judge"
+    return [Experiment("base_tests", calls, take, needed=bool(bent_files(facts)), what=what)]
 
 
 def plan_scope(lab: Lab) -> list[Experiment]:
