@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable
 
 from msgspec import Struct
 
@@ -13,7 +12,6 @@ from ralph.core.toolchains.load import toolchains
 from ralph.gates.guards._base.facts import Change, GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
 from ralph.gates.guards._base.texts import decode, is_aside, is_testing
-from ralph.gates.guards._files.ignore import is_ignored
 from ralph.gates.guards._files.manifests import is_lock
 from ralph.gates.judging_paths import is_test
 
@@ -23,7 +21,6 @@ KINDS = guard_kinds(NAME, "delete it, or keep it out of the repository", {
         "delete it and add it to .gitignore"),
     "large": ("not yet", "a file over 1 MB was added"),
     "binary": ("not yet", "a binary file of a kind the base does not have"),
-    "ignored": ("not yet", "a file that the base's .gitignore leaves out"),
     "leftover": ("not yet", "a leftover of an editor, a merge or the system"),
     "installed": ("not yet", "a virtual environment or installed packages"),
     "repository": ("not yet", "a repository inside the repository"),
@@ -53,23 +50,16 @@ _DATA = re.compile(
 class _Base(Struct, frozen=True):
     """What the base is like."""
 
-    kinds: dict[tuple[str, str], str]  # folder and ending -> a file of that kind there
     endings: frozenset[str]
     installed: frozenset[str]
     caches: frozenset[tuple[str, str]]  # kept as fixtures of a tool that reads them
-    rules: Callable[[str], str]
-    new_rules: Callable[[str], str]
 
 
 def check(facts: GuardFacts) -> GuardResult:
-    kinds = {_slot(path): path for path in sorted(facts.base_paths)}
     base = _Base(
-        kinds=kinds,
-        endings=frozenset(ending for _, ending in kinds),
+        endings=frozenset(map(_ending, facts.base_paths)),
         installed=frozenset(path[: at.end()] for path in facts.base_paths if (at := _INSTALLED.search(path))),
         caches=frozenset(_slot(place) for path in facts.base_paths if (place := _cache(path))),
-        rules=_rules(facts.read_base),
-        new_rules=_rules(facts.read_result),
     )
     found: dict[str, Finding] = {}
     for change in facts.changes:
@@ -111,8 +101,6 @@ def _look(change: Change, facts: GuardFacts, base: _Base) -> Finding | None:
         return Finding(
             f"junk.leftover:{path}", f"{path} is a leftover of an editor, a merge or a tool", path=path
         )
-    if _is_ignored(path, base):
-        return Finding(f"junk.ignored:{path}", f"{path} is left out by the base's .gitignore", path=path)
     return _binary(path, facts, base.endings)
 
 
@@ -124,25 +112,6 @@ def _cache(path: str) -> str:
         return path[: folder.end()]
     is_file = known.cache_files.search(path) and posixpath.basename(path) not in _NO_CACHE
     return path if is_file else ""
-
-
-def _rules(read: Callable[[str], bytes | None]) -> Callable[[str], str]:
-    known: dict[str, str] = {}
-
-    def text(path: str) -> str:
-        if path not in known:
-            known[path] = decode(read(path))
-        return known[path]
-
-    return text
-
-
-def _is_ignored(path: str, base: _Base) -> bool:
-    """By the base's rules and still by the result's; unless the base keeps such a file beside it."""
-    if not is_ignored(path, base.rules) or not is_ignored(path, base.new_rules):
-        return False
-    near = base.kinds.get(_slot(path))
-    return near is None or not is_ignored(near, base.rules)
 
 
 def _was_large(change: Change, facts: GuardFacts) -> bool:
