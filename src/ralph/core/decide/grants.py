@@ -119,7 +119,7 @@ def accusations(loop: Loop) -> tuple[OpenWaiver, ...]:
 
 def left_to_do(loop: Loop) -> tuple[str, ...]:
     """What the agent has still to do. What guards only ask about waits for the user instead."""
-    waits = loop.outcome == "blocked" and not loop.has_plan and open_questions(loop)
+    waits = loop.outcome == "blocked" and open_questions(loop)
     return () if waits else loop.proof.not_yet
 
 
