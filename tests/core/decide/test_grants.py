@@ -11,6 +11,7 @@ from ralph.core.model import actions
 from ralph.core.model import events as e
 from ralph.core.model.agent import AskedWaiver, Claim
 from ralph.core.model.verdict import Finding, GuardResult
+from ralph.core.views.summary import summarise
 
 replace = msgspec.structs.replace
 KEY = "inventory.weakened:test_a"
@@ -124,6 +125,18 @@ def test_what_waits_for_the_user_is_not_told_as_left_to_do():
     assert (left_to_do(loop), escalations(loop)) == ((), ())
     other = loop.with_proof(guards=(b.guard("t1", "base_tests.red:check=x"),))
     assert left_to_do(other) == loop.proof.not_yet
+
+
+def test_what_only_guards_minded_can_be_allowed_after_a_limit():
+    """The checks are green: the last screen names what stood in the way, of all kinds."""
+    sealed = replace(b.order(b.gate()), limits=b.Limits(iterations=1))
+    mixed = (asking(), b.guard("t1", "TODO", name="stubs", integrity=False))
+    loop = b.conclude(b.guarding(b.based(sealed)), *mixed)
+    assert accusations(loop) == ()
+    ended = decide(loop, e.LoopEnded(outcome="exhausted", reason="1 of 1 iterations used"))
+    assert [one.key for one in accusations(ended)] == [one.key for result in mixed for one in result.findings]
+    assert summarise(ended).asked == accusations(ended)
+    assert accusations(ended.with_work(tree="t2")) == ()
 
 
 def test_who_meant_what_a_guard_accuses_of_can_allow_all_of_it():

@@ -34,7 +34,7 @@ class LoopStanding(Struct, frozen=True):
     items: int = 0  # the iteration up to which items of the plan are verified
     planned: bool = False  # a plan was all that was asked for
     waivers: tuple[str, ...] = ()  # findings that a user's word would settle
-    accused: tuple[str, ...] = ()  # findings that accuse: a user who meant it may allow them
+    accused: tuple[str, ...] = ()  # findings that are no questions: a user who meant it may allow them
     approval: str | None = None  # what waits for a person's yes: its start, or that its result lands
     item: str = ""  # of the backlog: its result goes onto the backlog's branch, not into the user's
 
@@ -68,7 +68,7 @@ def next_steps(at: LoopStanding) -> tuple[Next, ...]:
         steps.append(Next("best so far", f"ralph diff {name} --iteration {at.best}"))
     elif at.changed:
         steps.append(Next("see the change", f"ralph diff {name}"))
-    if at.word == "blocked" and at.accused:
+    if at.word in ("blocked", "stalled", "exhausted") and at.accused:
         steps.append(Next("allow it, if you meant it", f"ralph resume {name} {_allow_flags(at.accused)}"))
     if at.word in ("crashed", "paused"):
         return (*steps, Next("give up", f"ralph abort {name}"))
