@@ -1,7 +1,8 @@
 """Honest work that looks like weakening is asked about, never accused; a user's word settles it."""
 
 import pytest
-from kit import agent
+from featurekit import files
+from kit import agent, fixed_calc
 
 from ralph.core.model import events as e
 
@@ -50,3 +51,14 @@ def test_kinds_granted_beforehand(place):
     refused = place.loop(agent("changes_rule", "asks"), "--allow-asked", "protected.path", task=TASK)
     assert refused.code == 2
     assert "protected.path accuses" in refused.text
+
+
+@pytest.mark.soak
+def test_what_only_a_guard_minds_is_offered_when_a_limit_is_reached(place):
+    """The checks are green: the last screen and the status name the command, and it takes no further call."""
+    noted = files(calc__py=fixed_calc() + "\n\nHALF = 0.5  # TODO: handle text\n")
+    done = place.loop(agent("writes_files", noted, "COMPLETE"), "--max-iterations", "1")
+    loop = place.expect(done, "exhausted", 1, 1, says="ralph resume 1 --allow 'stubs.comment:calc.py:")
+    assert "--allow 'stubs.comment:calc.py:" in place.ralph("status", loop.sealed.loop).text
+    allowed = place.ralph("resume", loop.sealed.loop, "--allow", "stubs.comment=we know of it")
+    place.expect(allowed, "verified", 0, 1, grade="B")

@@ -36,11 +36,12 @@ def test_an_agent_that_insists_leaves_an_unproven_result_that_a_word_proves(offl
     loop = offline.expect(done, "unproven", 3, 2, grade="C", says="DONE_UNPROVEN (C)")
     assert f"failed before the loop and still red: {KEY}" in done.text
     assert f"ralph resume 1 --allow '{WAIVER}=…'" in done.text
+    assert "disagree" not in done.text
     second = done.all(AgentStarted)[1]
     assert "change nothing and say COMPLETE again" in offline.prompt(second.prompt)
     said = offline.ralph("verify", loop.sealed.loop)
     assert (said.code, "1 red before the loop and still red; you decide" in said.text) == (3, True), said.text
-    again = offline.ralph("resume", loop.sealed.loop, "--allow", f"{WAIVER}=checks have no network")
+    again = offline.ralph("resume", loop.sealed.loop, "--allow", "asked=checks have no network")
     offline.expect(again, "verified", 0, 2, grade="B", says=f"waived: {WAIVER} (checks have no network")
     said = offline.ralph("verify", loop.sealed.loop)
     assert said.code == 0, said.text

@@ -179,7 +179,7 @@ def _first_events(
         more_cost=request.more.cost,
         more_tokens=request.more.tokens,
         done=_done_by_hand(loop, request.done),
-        **waivers(request.allow, request.allow_asked),
+        **waivers(loop, request.allow, request.allow_asked),
         gates=gates,
         agent=_other_agent(loop, request, env),
         to=None if request.checkpoint is None else checkpoint_of(request.loop, request.checkpoint, env),

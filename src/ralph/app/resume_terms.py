@@ -6,7 +6,8 @@ from typing import Any
 
 from msgspec.structs import asdict, replace
 
-from ralph.app.words.next_steps import room_flag
+from ralph.app.words.next_steps import ALL_ASKED, room_flag
+from ralph.core.decide.grants import open_waivers
 from ralph.core.decide.machine import decide
 from ralph.core.model.actions import Finish
 from ralph.core.model.events import ResumeAsked
@@ -30,13 +31,17 @@ def refuse_idle(loop: Loop, raised: ResumeAsked) -> None:
         )
 
 
-def waivers(allowed: tuple[str, ...], asked: str) -> dict[str, Any]:
+def waivers(loop: Loop, allowed: tuple[str, ...], asked: str) -> dict[str, Any]:
     """The user's word on findings, held to the rules of the options that start a loop."""
     try:
-        allow = parse_words(FLAGS["--allow"], list(allowed)) if allowed else {}
+        given = parse_words(FLAGS["--allow"], list(allowed)) if allowed else {}
         kinds = str(parse_text(FLAGS["--allow-asked"], asked)) if asked else ""
     except ValueError as error:
         raise UserError(
             f"--allow and --allow-asked: expected {error}", code="E-USAGE", next="ralph resume --help"
         ) from None
-    return {"allow": allow, "allow_asked": tuple(filter(None, kinds.split(",")))}
+    words = dict(given) if isinstance(given, dict) else {}
+    if ALL_ASKED in words:
+        words |= {one.key: words[ALL_ASKED] for one in open_waivers(loop) if one.key not in words}
+        del words[ALL_ASKED]
+    return {"allow": words, "allow_asked": tuple(filter(None, kinds.split(",")))}

@@ -3,12 +3,15 @@
 import builders as b
 import msgspec.structs
 
-from ralph.core.decide.grants import accusations, open_waivers, question
+from ralph.app.resume_terms import waivers
+from ralph.core.decide.grants import accusations, left_to_do, open_waivers, question
 from ralph.core.decide.machine import decide
+from ralph.core.decide.stuck.health import escalations
 from ralph.core.model import actions
 from ralph.core.model import events as e
 from ralph.core.model.agent import AskedWaiver, Claim
 from ralph.core.model.verdict import Finding, GuardResult
+from ralph.core.views.summary import summarise
 
 replace = msgspec.structs.replace
 KEY = "inventory.weakened:test_a"
@@ -101,6 +104,39 @@ def test_what_the_user_is_asked_is_named_three_times_at_most():
     begin = "your decision is needed, because this may be intended: "
     assert question(four) == f"{begin}{'; '.join(said[:3])} and 1 more"
     assert question(three) == f"{begin}{'; '.join(said[:3])}"
+
+
+def test_one_word_answers_all_that_is_asked():
+    """Those that are open now, each by its own id; one that got a reason of its own keeps it."""
+    keys = ("inventory.deleted:t.py::a", "base_tests.red:u.py", "inventory.weakened:v.py::c")
+    loop = b.conclude(b.guarding(b.based()), asking("t1", *keys))
+    given = ("asked=the rule is new", f"{keys[2]}=renamed")
+    allow = waivers(loop, given, "")["allow"]
+    assert allow == {keys[0]: "the rule is new", keys[1]: "the rule is new", keys[2]: "renamed"}
+    assert waivers(b.based(), given[:1], "")["allow"] == {}
+
+
+def test_what_waits_for_the_user_is_not_told_as_left_to_do():
+    """Each question once, and none about another approach; what a guard does not only ask stays."""
+    sealed = replace(b.order(b.gate()), limits=b.Limits(iterations=1))
+    loop = b.conclude(b.guarding(b.based(sealed)), asking())
+    loop = decide(loop, e.LoopEnded(outcome="blocked", reason=question(loop)))
+    assert loop.proof.not_yet != ()
+    assert (left_to_do(loop), escalations(loop)) == ((), ())
+    other = loop.with_proof(guards=(b.guard("t1", "base_tests.red:check=x"),))
+    assert left_to_do(other) == loop.proof.not_yet
+
+
+def test_what_only_guards_minded_can_be_allowed_after_a_limit():
+    """The checks are green: the last screen names what stood in the way, of all kinds."""
+    sealed = replace(b.order(b.gate()), limits=b.Limits(iterations=1))
+    mixed = (asking(), b.guard("t1", "TODO", name="stubs", integrity=False))
+    loop = b.conclude(b.guarding(b.based(sealed)), *mixed)
+    assert accusations(loop) == ()
+    ended = decide(loop, e.LoopEnded(outcome="exhausted", reason="1 of 1 iterations used"))
+    assert [one.key for one in accusations(ended)] == [one.key for result in mixed for one in result.findings]
+    assert summarise(ended).asked == accusations(ended)
+    assert accusations(ended.with_work(tree="t2")) == ()
 
 
 def test_who_meant_what_a_guard_accuses_of_can_allow_all_of_it():

@@ -108,6 +108,7 @@ NO_STUBS = {
     "in a string": "x = 'TODO: later'\ny = '''\n# TODO: not a comment\n'''\n",
     "issue named": "# TODO(#123): when the server allows it\nx = 1\n# TODO: https://example.com/issues/4\n",
     "another way": "# TODO: use the new API\nx = 1\n# TODO: maybe replace it\n# FIXME should this be so?\n",
+    "doubt": "# FIXME: Are there cases where the names differ, but it cannot be written to?\nx = 1\n",
     "next version": "# TODO consider removing it\nx = 1\n# TODO: raise in the next major version\n",
     "word": "# the todo list is shown here\nTODO_LIST = []\n",
     "inner": "def f():\n    def callback(x):\n        pass\n    return callback\n",
@@ -264,7 +265,7 @@ LEFTOVERS = {
     "breakpoint": ("a.py", "def f(x):\n    breakpoint()\n    return x\n", ["breakpoint"]),
     "pdb": ("a.py", "import pdb\n\n\ndef f(x):\n    pdb.set_trace()\n", ["breakpoint"]),
     "pdb by another name": ("a.py", "import pdb as p\np.set_trace()\n", ["breakpoint"]),
-    "its function": ("a.py", "from ipdb import set_trace as st\n\n\ndef f():\n    st()\n", ["breakpoint"]),
+    "its function": ("a.py", "from ipdb import set_trace\n\n\ndef f():\n    set_trace()\n", ["breakpoint"]),
     "imported on the spot": ("a.py", "def f():\n    __import__('pdb').set_trace()\n", ["breakpoint"]),
     "an object of it": ("a.py", "import pdb\npdb.Pdb().set_trace()\n", ["breakpoint"]),
     "by its module": (

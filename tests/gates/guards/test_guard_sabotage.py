@@ -111,7 +111,11 @@ NOTICED = "sabotages were noticed by the new tests"
     ("tried", "words", "counted"),
     [
         (None, "not needed: no test of the agent's own is the witness", {}),
-        ((), "not tried: there is no witness that could notice it", {"sabotaged": 0, "noticed": 0}),
+        (
+            (),
+            "no sabotage was tried: there is no witness that could notice it",
+            {"sabotaged": 0, "noticed": 0},
+        ),
         (
             (Broken("a.py: f", True), Broken("a.py: g", True)),
             "2 of 2 sabotages were noticed by the new tests",

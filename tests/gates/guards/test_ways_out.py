@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, GuardResult, Reading
 from ralph.core.proof.exit_gate import guard_words
-from ralph.gates.guards import KINDS, REGISTRY, inspect, overlay_request
+from ralph.gates.guards import KINDS, REGISTRY, Overlay, Tried, attribution_request, inspect, overlay_request
 from ralph.gates.guards._base.asked_for import (
     names_path,
     wants_other_ci,
@@ -74,6 +74,38 @@ def test_a_red_test_that_was_bent_accuses_and_a_green_one_asks():
     results, found = judged(green, red)
     assert found == dict.fromkeys(wanted, True)
     assert not any(result.integrity for result in results)
+
+
+@pytest.mark.parametrize(("alone", "asks"), [("pass", False), ("skipped", False), ("fail", True)])
+def test_a_red_test_was_bent_only_where_it_turns_green_alone(alone, asks):
+    """A crash was mended, and the test asks for another order: over the old code it is red as it is now."""
+    red = read_as(test_a="fail")
+    found = judged(red, red, attributed=read_as(test_a=alone))[1]
+    assert found == dict.fromkeys({"inventory.weakened", "base_tests.red"}, asks)
+    facts = facts_of({PATH: TEST}, {PATH: OTHER}, base=red, final=read_as(test_a="pass"), overlay=red)
+    assert attribution_request(facts) == Overlay((PATH,), ())
+    for over in (None, read_as(test_a="pass")):
+        assert attribution_request(replace(facts, tried=Tried(overlay=over))) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (
+            "def test_a():\n>   assert f() == 1\nE   assert 2 == 1\nE    +  where 2 = f()",
+            "source: assert 2 == 1",
+        ),
+        ("name: AssertionError\ndetails:\n  'Difference (- actual):'\n\n  - ''\n  + '!'", "source: 'Diff"),
+        ("=== RUN TestA\n    a_test.go:4: out of order\n--- FAIL: TestA (0.00s)", "source: a_test.go:4: out"),
+        ("", "fails on the new source"),
+    ],
+)
+def test_a_question_says_what_the_test_said(said, words):
+    """Whoever is asked sees what was expected and what came, without a look at the difference."""
+    green, red = read_as(test_a="pass"), read_as(test_a="fail")
+    over = {"tests": replace(red["tests"], findings=(Finding(f"{PATH}::test_a", said, path=PATH),))}
+    results = judged(green, over)[0]
+    assert words in results[0].findings[0].message
 
 
 @pytest.mark.parametrize(

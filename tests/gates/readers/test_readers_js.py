@@ -267,6 +267,15 @@ def test_npx_names_what_it_could_not_fetch():
     assert reader("exit")(Observation(exit_code=1, output=said), plain).status == "fail"
 
 
+@pytest.mark.parametrize(("run", "status"), [("pytest --cov=x", "error"), ("pytest", "fail")])
+def test_an_option_that_pytest_does_not_know(run, status):
+    """The command's own needs a plugin that is not there: nothing was judged. One of the settings is red."""
+    said = b"ERROR: usage: pytest [options]\npytest: error: unrecognized arguments: --cov=x\n  rootdir: /r\n"
+    reading = reader("pytest")(Observation(exit_code=4, output=said), seal("g", run, tree_paths=frozenset()))
+    assert reading.status == status
+    assert "pytest: error: unrecognized arguments: --cov=x" in reading.summary
+
+
 def test_an_import_error_shows_its_reason():
     """The card says why nothing could be loaded."""
     said = b"ImportError while loading conftest.\nE   ModuleNotFoundError: No module named 'lib'\n"

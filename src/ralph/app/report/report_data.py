@@ -53,7 +53,8 @@ def status_of(loop: Loop) -> Status:
         return "IN_PROGRESS"
     if loop.outcome in GOOD:
         return "COMPLETED"
-    return "PARTIAL" if loop.progress.best is not None and loop.progress.best.iteration > 0 else "FAILED"
+    better = loop.progress.best is not None and loop.progress.best.iteration > 0
+    return "PARTIAL" if better or loop.outcome == "unproven" else "FAILED"
 
 
 def make_report(record: Record, blobs: str | None = None, change: ChangeSize | None = None) -> LoopReport:

@@ -16,6 +16,7 @@ from ralph.app.words.format import (
     DOT,
     GOOD,
     MARKS,
+    asked_words,
     change_words,
     clock,
     cost_words,
@@ -29,7 +30,7 @@ from ralph.app.words.format import (
 )
 from ralph.app.words.grade_words import coverage_words, grade_words
 from ralph.app.words.next_steps import LoopStanding, Next, next_steps, room_flag
-from ralph.core.decide.grants import accusations, open_waivers
+from ralph.core.decide.grants import QUESTION, accusations, left_to_do, open_waivers
 from ralph.core.decide.stints.approval import pending
 from ralph.core.model.gate import Gate
 from ralph.core.model.loop import Loop
@@ -169,7 +170,7 @@ def _next_lines(steps: tuple[Next, ...], width: int) -> list[str]:
     """The next commands with what each is for, two on a line where there is room."""
     if not steps:
         return []
-    left = max(len(one.command) for one in steps)
+    left = max((n for one in steps if (n := len(one.command)) <= (width or _CARD_WIDTH)), default=0)
     cells = [f"{one.command:<{left}}  {one.why}" for one in steps]
     wide = max(map(len, cells))
     if 2 * wide + 7 > (width or _CARD_WIDTH):
@@ -182,12 +183,14 @@ def _next_lines(steps: tuple[Next, ...], width: int) -> list[str]:
 def _facts(loop: Loop) -> list[tuple[str, str]]:
     """What else has to be said, with a label: why, what is missing, what is not proven."""
     facts: list[tuple[str, str]] = []
+    asked = open_waivers(loop) if loop.outcome not in DONE or loop.outcome == "unproven" else ()
     if loop.outcome not in GOOD:
-        facts.append(("why", safe(loop.reason, 300) or f"in phase {loop.phase}"))
-    if loop.outcome not in DONE or loop.outcome == "unproven":
-        facts += _first_ones("asked", [f"{one.key}: {one.says}" for one in open_waivers(loop)])
+        names_them = asked and loop.reason.startswith(QUESTION)  # so do the lines below
+        why = QUESTION if names_them else loop.reason
+        facts.append(("why", safe(why, 300) or f"in phase {loop.phase}"))
+    facts += _first_ones("asked", [asked_words(one.key, one.says) for one in asked])
     if loop.outcome not in DONE:
-        facts += _first_ones("not yet", loop.proof.not_yet)
+        facts += _first_ones("not yet", left_to_do(loop))
         facts.append(("best", best_words(loop)))
     elif not loop.landing.result or loop.has_plan:
         facts.append(("why", safe(loop.reason, 300)))
@@ -237,7 +240,8 @@ def checks_not_run(loop: Loop) -> tuple[str, ...]:
 def not_yet_lines(loop: Loop) -> list[str]:
     """What waits for the user's word stands first."""
     asked = open_waivers(loop) if loop.outcome == "blocked" else ()
-    return [*(f"waits for your decision, {one.key}: {one.says}" for one in asked), *loop.proof.not_yet]
+    waits = [f"waits for your decision, {asked_words(one.key, one.says)}" for one in asked]
+    return [*waits, *left_to_do(loop)]
 
 
 def _plan_facts(loop: Loop) -> list[tuple[str, str]]:

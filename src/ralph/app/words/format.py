@@ -182,3 +182,10 @@ MERGE_WORDS = {"": "", "landing": "half merged", "landed": "merged", "undoing": 
 
 def landed_words(direction: str, note: str, *, done: bool) -> str:
     return f"{LANDING_WORDS[direction]} {'done' if done else 'not done'}  {safe(note)}".rstrip()
+
+
+def asked_words(key: str, says: str) -> str:
+    """A question with its kind, and with its whole id where its words do not say what it is about."""
+    kind, _, subject = key.partition(":")
+    named = subject in " ".join(says.replace("=", " ").split())  # as `waiver_name` writes it
+    return f"{kind if named else key}: {says}"

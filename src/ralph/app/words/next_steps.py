@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+ALL_ASKED = "asked"  # in place of the id of a finding: all that a loop asks about now
+
 
 class Next(NamedTuple):
     why: str
@@ -32,7 +34,7 @@ class LoopStanding(Struct, frozen=True):
     items: int = 0  # the iteration up to which items of the plan are verified
     planned: bool = False  # a plan was all that was asked for
     waivers: tuple[str, ...] = ()  # findings that a user's word would settle
-    accused: tuple[str, ...] = ()  # findings that accuse: a user who meant it may allow them
+    accused: tuple[str, ...] = ()  # findings that are no questions: a user who meant it may allow them
     approval: str | None = None  # what waits for a person's yes: its start, or that its result lands
     item: str = ""  # of the backlog: its result goes onto the backlog's branch, not into the user's
 
@@ -66,7 +68,7 @@ def next_steps(at: LoopStanding) -> tuple[Next, ...]:
         steps.append(Next("best so far", f"ralph diff {name} --iteration {at.best}"))
     elif at.changed:
         steps.append(Next("see the change", f"ralph diff {name}"))
-    if at.word == "blocked" and at.accused:
+    if at.word in ("blocked", "stalled", "exhausted") and at.accused:
         steps.append(Next("allow it, if you meant it", f"ralph resume {name} {_allow_flags(at.accused)}"))
     if at.word in ("crashed", "paused"):
         return (*steps, Next("give up", f"ralph abort {name}"))
@@ -115,7 +117,8 @@ def _prove(name: str) -> tuple[Next, ...]:
 
 
 def _allow(at: LoopStanding, why: str) -> tuple[Next, ...]:
-    return (Next(why, f"ralph resume {at.name} {_allow_flags(at.waivers)}"),)
+    keys = at.waivers if len(at.waivers) == 1 else (ALL_ASKED,)
+    return (Next(why, f"ralph resume {at.name} {_allow_flags(keys)}"),)
 
 
 def _allow_flags(keys: tuple[str, ...]) -> str:

@@ -21,6 +21,9 @@ from ralph.core.text.waiver_name import waiver_name
 replace = msgspec.structs.replace
 MAX_NAMED = 3
 ASKED_TWICE = 2
+STOPPED = ("stalled", "exhausted")
+ASKING = ("blocked", "unproven", *STOPPED)  # outcomes that a word of the user may change
+QUESTION = "your decision is needed, because this may be intended"
 
 
 class OpenWaiver(Struct, frozen=True):
@@ -28,7 +31,7 @@ class OpenWaiver(Struct, frozen=True):
 
     key: str
     says: str
-    accuses: bool = False  # only who meant it would grant it
+    accuses: bool = False  # no question: only who meant it would grant it
 
 
 def take_beforehand(order: Order, claim: Claim | None) -> tuple[Order, Claim | None]:
@@ -107,13 +110,21 @@ def _still_red(loop: Loop) -> tuple[OpenWaiver, ...]:
 
 
 def accusations(loop: Loop) -> tuple[OpenWaiver, ...]:
-    """All that guards found in a tree that one of them accused: who meant it can still allow it."""
+    """All that guards found in a tree that one of them accused, or at which the loop stopped for what they
+    mind: who meant it can still allow it."""
     if loop.proof.guards_tree != loop.work.tree:
         return ()
-    found = [finding for result in loop.proof.guards if result.integrity for finding in result.findings]
+    stopped = loop.outcome in STOPPED
+    found = [one for result in loop.proof.guards if result.integrity or stopped for one in result.findings]
     if all(one.asks for one in found):
         return ()
     return tuple(OpenWaiver(waiver_name(one.key), one.message, accuses=True) for one in found)
+
+
+def left_to_do(loop: Loop) -> tuple[str, ...]:
+    """What the agent has still to do. What guards only ask about waits for the user instead."""
+    waits = loop.outcome == "blocked" and open_questions(loop)
+    return () if waits else loop.proof.not_yet
 
 
 def question(loop: Loop) -> str:
@@ -123,4 +134,4 @@ def question(loop: Loop) -> str:
     named = "; ".join(one.says for one in waiting[:MAX_NAMED])
     later = sum(result.left_out for result in loop.proof.guards)
     after = f" (up to {later} more questions may follow these)" if later else ""
-    return f"your decision is needed, because this may be intended: {named}{more}{after}"
+    return f"{QUESTION}: {named}{more}{after}"

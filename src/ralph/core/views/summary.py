@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from msgspec import json as json_
 from msgspec.structs import replace
 
-from ralph.core.decide.grants import OpenWaiver, accusations, open_waivers
+from ralph.core.decide.grants import ASKING, OpenWaiver, accusations, left_to_do, open_waivers
 from ralph.core.decide.stints.approval import pending
 from ralph.core.decide.stuck.health import Health, health
 from ralph.core.model.gate import Grade
@@ -198,8 +198,8 @@ def summarise(loop: Loop, started: float = 0.0) -> Summary:
         judge=judge_line(loop),
         team=team_line(loop),
         plan=plan_line(loop),
-        not_yet=loop.proof.not_yet,
-        asked=(*open_waivers(loop), *accusations(loop)) if loop.outcome in ("blocked", "unproven") else (),
+        not_yet=left_to_do(loop),
+        asked=(*open_waivers(loop), *accusations(loop)) if loop.outcome in ASKING else (),
         unproven=loop.proof.unproven,
         best=best_iteration(loop),
         breaker=health(loop),

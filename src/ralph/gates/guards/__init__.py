@@ -37,7 +37,7 @@ from ralph.gates.guards._base.kinds import (
 from ralph.gates.guards._base.test_files import files_of_tests
 from ralph.gates.guards._calls.again import turned_green
 from ralph.gates.guards._files.overlay import overlay_request
-from ralph.gates.guards._watch.attribution import attribution_request
+from ralph.gates.guards._watch.attribution import attribution_request, bent_files
 from ralph.gates.guards.hygiene.altered import altered_request
 from ralph.gates.guards.hygiene.diff_coverage import watch_request
 from ralph.gates.guards.hygiene.scope import scope_request
@@ -78,6 +78,7 @@ __all__ = [
     "WitnessRequest",
     "altered_request",
     "attribution_request",
+    "bent_files",
     "break_request",
     "files_of_tests",
     "first_breaks",

@@ -377,6 +377,7 @@ def _disagreement(loop: Loop) -> str:
     names = [
         name
         for name, verdict in loop.proof.finals.items()
-        if name in loop.proof.verdicts and loop.proof.verdicts[name].status != verdict.status
+        if (fast := loop.proof.verdicts.get(name)) is not None
+        if fast.stage == "fast" and fast.status != verdict.status
     ]
     return f"incremental and fresh checkout disagree: {', '.join(names)}" if names else ""

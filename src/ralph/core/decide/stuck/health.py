@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
+from ralph.core.decide.grants import open_questions
 from ralph.core.decide.stuck import thresholds as limit
 from ralph.core.decide.stuck.attempts import Escalation, escalation
 from ralph.core.decide.stuck.breaker import Risk
@@ -56,7 +57,10 @@ def escalations(loop: Loop) -> tuple[Escalation, ...]:
     """For a loop that ended for want of a human: one for each blocked item, else one for the task."""
     if loop.outcome not in ("stalled", "blocked") or not loop.progress.attempts:
         return ()
-    items = tuple(loop.build.blocked_items)[:MAX_ESCALATIONS] or (loop.progress.attempts[-1].item,)
+    items = tuple(loop.build.blocked_items)[:MAX_ESCALATIONS]
+    if not items and open_questions(loop):
+        return ()  # it ended with questions of its own
+    items = items or (loop.progress.attempts[-1].item,)
     return tuple(escalation(loop.progress.attempts, item, loop.sealed.loop) for item in items)
 
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from ralph.core.model.verdict import Finding
+from ralph.core.model.verdict import Finding, Reading
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.kinds import kind_of
 
 _FEW = 3  # so many are asked one by one
+_GIST = 120
+# Of what pytest shows its marked lines, of a difference both sides; not the frame that Go puts around all.
+_SAID = re.compile(r"\s*(?!=== |--- |E?\s*$)")
+_CLAIM = re.compile(r"[-+] \S|\W?(?:assert(?:ionerror)?|difference|expected|actual)\b", re.IGNORECASE)
 
 
 def join_questions(findings: list[Finding], known: Iterable[str], facts: GuardFacts) -> list[Finding]:
@@ -33,6 +38,15 @@ def join_questions(findings: list[Finding], known: Iterable[str], facts: GuardFa
         more = f"{finding.message} (and {lost[kind, whole] - 1} more of {whole})"
         joined.setdefault(key, replace(finding, key=key, message=more) if whole else finding)
     return list(joined.values())
+
+
+def gist(over: Reading | None, name: str) -> str:
+    """What this test said, in a few words for a sentence about it: its claim, as far as a runner marks it."""
+    said = next((one.message for one in over.findings if one.key == name), "") if over is not None else ""
+    lines = [line.strip().removeprefix("E ").strip() for line in said.splitlines() if _SAID.match(line)]
+    claims = [line for line in lines if _CLAIM.match(line)]
+    words = "; ".join((claims or lines)[:_FEW])
+    return f": {words[:_GIST]}{'…' if len(words) > _GIST else ''}" if words else ""
 
 
 def _name(finding: Finding) -> str:

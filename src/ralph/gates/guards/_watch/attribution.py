@@ -1,8 +1,8 @@
 """Is it the judge that made a red check green? The base with only the judge's changed files must stay red.
 
-Asked for where watching found files that judge, or files of which it cannot be told, and where the files that
-a gate is made of changed. Without it a check that was bent and a behaviour that changed with its expected
-values look the same.
+Asked for where watching found files that judge, or files of which it cannot be told, where the files that a
+gate is made of changed, and where tests that were red are green as changed only. Without it a check that was
+bent and a behaviour that changed with its expected values look the same.
 """
 
 from __future__ import annotations
@@ -19,10 +19,26 @@ from ralph.gates.guards._watch.judge_files import looked_up_judges, unread_judge
 def attribution_request(facts: GuardFacts) -> Overlay | None:
     """Paths that the base gets as they are in the result, or loses; None = there is nothing to ask."""
     seen = watched_judges(facts)
-    wanted = seen.known | seen.unclear | seen.added | {path for path, _ in _of_gates(facts)}
+    wanted = (
+        seen.known | seen.unclear | seen.added | {path for path, _ in _of_gates(facts)} | bent_files(facts)
+    )
     take = {change.path for change in facts.changes if change.status != "D" and change.path in wanted}
     drop = {change.before for change in facts.changes if change.status in "DR" and change.before in wanted}
     return Overlay(tuple(sorted(take)), tuple(sorted(drop - take))) if take or drop else None
+
+
+def bent_files(facts: GuardFacts) -> frozenset[str]:
+    """What the overlay puts back, where a test that was red is green with it and red without it."""
+    over, told = overlay_request(facts), facts.tried.overlay or {}
+    if over is None or over.edit:  # tests inside the source cannot be put over the base as files
+        return frozenset()
+    for name, then in told.items():
+        base, final = facts.base.get(name), facts.final.get(name)
+        red = {key for key, state in ((base and base.tests) or {}).items() if state == "fail"}
+        green = {key for key in red if ((final and final.tests) or {}).get(key) == "pass"}
+        if any((then.tests or {}).get(key) == "fail" for key in green):
+            return frozenset({*over.restore, *over.drop})
+    return frozenset()
 
 
 def _of_gates(facts: GuardFacts) -> list[tuple[str, str]]:
@@ -51,15 +67,16 @@ def find_softened(facts: GuardFacts) -> list[Finding]:
 def judge_alone_turns(facts: GuardFacts, gate: str, key: str) -> bool:
     """Is what was red green by the changed files of the judge alone?
 
-    Asked only where nothing but watching knew of them. Elsewhere names and contents have said what judges.
+    Where names and contents have said what judges, only a test that is still red there is a question.
     """
     over, seen = overlay_request(facts), watched_judges(facts)
     touched = {*over.restore, *over.drop, *over.edit} if over is not None else set()
     if over is not None and over.edit.keys() & leads_of_base(facts).keys():
         return False  # names that lead elsewhere may be a move
-    if not touched or touched - seen.known - seen.added:
-        return True
     reading = facts.tried.attributed.get(gate)
+    if not touched or touched - seen.known - seen.added:
+        tests = reading.tests or {} if reading is not None and touched <= bent_files(facts) else {}
+        return tests.get(key) != "fail"
     if reading is None:
         return False
     return reading.status == "pass" if reading.tests is None else reading.tests.get(key) == "pass"

@@ -41,7 +41,7 @@ def _find_statements(facts: GuardFacts) -> Watch:
     for change in source_changes(facts):
         path = change.path
         new = [row.number for row in fresh.get(path, ())]
-        if path.endswith((".d.ts", ".min.js")) or not new:
+        if path.endswith((".d.ts", ".pyi", ".min.js")) or not new:
             continue
         if not path.endswith((*PYTHON, *JAVASCRIPT)):
             if is_code(path):

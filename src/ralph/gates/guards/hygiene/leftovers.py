@@ -25,12 +25,11 @@ KINDS = guard_kinds(NAME, TAKE_OUT, {
     "log": ("not yet", "added code logs to the console, where the project does not",
         "remove it, or use the project's own logging"),
 })  # fmt: skip
-_DEBUGGERS = frozenset(("pdb", "ipdb", "pudb", "wdb", "epdb", "bdb"))
-_STOPPING = frozenset(("set_trace", "post_mortem", "pm", "runcall"))
-_STOPS = frozenset(
-    ("breakpoint", "sys.breakpointhook", "debugpy.breakpoint", "debugpy.wait_for_client", "IPython.embed")
-)
-_IMPORTS = frozenset(("__import__", "importlib.import_module"))
+_STOPS = re.compile(r"(?:sys\.)?breakpoint(?:hook)?|debugpy\.(?:breakpoint|wait_for_client)|IPython\.embed")
+_STEPS = re.compile(
+    r"(?:.*\.)?(?:set_trace|post_mortem|pm|runcall)", re.DOTALL
+)  # of a debugger, if one is there
+_DEBUGGER = re.compile(r"\b(?:i?pdb|pudb|wdb|epdb|bdb)\b")
 _JAVASCRIPT = re.compile(
     r"""(?<![\w$.])(?:(debugger)(?=\s*(?:;|\n|\}|$))
     | (?:(?:window|globalThis|global|self)\s*\.\s*)? console
@@ -79,7 +78,7 @@ def _leftovers(facts: GuardFacts, pair: Pair) -> Iterator[tuple[int, str, str]]:
     if pair.path.endswith(".py"):
         tree = parse_once(facts, "new", pair.path, pair.new)
         try:
-            yield from _in_python(tree) if tree is not None else ()
+            yield from _in_python(tree, pair.new) if tree is not None else ()
         except TROUBLE:
             return
     elif language(pair.path):
@@ -88,38 +87,14 @@ def _leftovers(facts: GuardFacts, pair: Pair) -> Iterator[tuple[int, str, str]]:
         yield from _in_text(pair.new, "rs", _RUST)
 
 
-def _in_python(tree: ast.AST) -> Iterator[tuple[int, str, str]]:
-    nodes = list(ast.walk(tree))
-    names: dict[str, str] = {}  # as the file calls it -> what it is
-    for node in nodes:
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            start = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
-            names |= {one.asname: start + one.name for one in node.names if one.asname}
-            names |= {one.name: start + one.name for one in node.names if start and not one.asname}
-    for node in nodes:
-        called = _dotted(node.func, names) if isinstance(node, ast.Call) else ""
-        stops = called.rpartition(".")[2] in _STOPPING and called.partition(".")[0] in _DEBUGGERS
-        if stops or called in _STOPS:
-            yield node.lineno, "breakpoint", f"{called}()"  # type: ignore[attr-defined]
-        elif called == "print":
-            yield node.lineno, "print", "print()"  # type: ignore[attr-defined]
-
-
-def _dotted(node: ast.expr, names: dict[str, str]) -> str:
-    """What is called, by the names of modules: `p.set_trace` after `import pdb as p` is `pdb.set_trace`."""
-    match node:
-        case ast.Name(id=name):
-            return names.get(name, name)
-        case ast.Attribute(value=value, attr=attr):
-            return f"{_dotted(value, names)}.{attr}"
-        case ast.Call(func=func, args=[ast.Constant(value=str(module)), *_]) if (
-            _dotted(func, names) in _IMPORTS
-        ):
-            return module
-        case ast.Call(func=func):
-            return _dotted(func, names)
-        case _:
-            return "?"
+def _in_python(tree: ast.AST, text: str) -> Iterator[tuple[int, str, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            called = ast.unparse(node.func)
+            if _STOPS.fullmatch(called) or (_STEPS.fullmatch(called) and _DEBUGGER.search(text)):
+                yield node.lineno, "breakpoint", f"{called}()"
+            elif called == "print":
+                yield node.lineno, "print", "print()"
 
 
 def _in_text(text: str, kind: str, pattern: re.Pattern[str]) -> Iterator[tuple[int, str, str]]:

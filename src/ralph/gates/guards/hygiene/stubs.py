@@ -46,7 +46,7 @@ _IDEA = re.compile(
     r"(?:(?:maybe|perhaps|possibly|we (?:could|should|may|might)|could|should|consider|try to)\s+)*"
     r"(?:(?:us|replac|mov|renam|remov)(?:e|ing)|switch(?:ing)? to|refactor|simplify"
     r"|optimi[sz]e|speed up|clean ?up|tidy|deduplicate|share|inline|extract|merge|cache|deprecate|drop"
-    r"|is there|would|why|do we|can we|does this|should this)\b",
+    r"|would|why)\b|\b(?:TODO|FIXME)\b.*\?",
     re.IGNORECASE,
 )
 _GENERATED = re.compile(r"generated|do not edit", re.IGNORECASE)
@@ -101,7 +101,7 @@ def _comments(facts: GuardFacts, pair: Pair, lines: list[NumberedLine]) -> list[
             continue
         if not _is_allowed(facts, pair, line.number) and not _stays(facts, pair, line.number, said):
             name = word.group().strip(" \t#/*:-")
-            text = f"a comment says {name} in {pair.path}, line {line.number}: do it, or name its issue"
+            text = f"a comment says {name} in {pair.path}, line {line.number}"
             found.append(
                 Finding(_key("comment", pair.path, line.text), text, path=pair.path, line=line.number)
             )

@@ -16,7 +16,7 @@ from ralph.core.toolchains.load import toolchains
 from ralph.gates.guards._base.asked_for import names_path, wants_other_tests
 from ralph.gates.guards._base.facts import NO_TESTS, GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
-from ralph.gates.guards._base.questions import join_questions
+from ralph.gates.guards._base.questions import gist, join_questions
 from ralph.gates.guards._base.texts import decode
 from ralph.gates.guards._files.behind_command import files_behind_gates, text_behind
 from ralph.gates.guards._files.overlay import overlay_request
@@ -89,6 +89,7 @@ def _findings(facts: GuardFacts, gate: Gate, over: Reading) -> list[Finding]:
         subject = key.removeprefix(COLLECT)
         whole = f"base_tests.red:{gate.name}"  # as one was waived before tests were named here
         text = f"{gate.name}: {subject} fails on the new source with the base's tests and settings"
+        text += gist(over, key)
         asks = not _was_red(key, base, gate) or wants_other_tests(facts.task)
         asks = asks or not judge_alone_turns(facts, gate.name, key)
         name = whole if whole in facts.waivers else f"base_tests.red:{subject}"

@@ -15,7 +15,7 @@ from ralph.core.proof.compare import COLLECT, lacked_network
 from ralph.gates.guards._base.asked_for import wants_other_tests
 from ralph.gates.guards._base.facts import GuardFacts
 from ralph.gates.guards._base.kinds import guard_kinds, guard_result
-from ralph.gates.guards._base.questions import join_questions
+from ralph.gates.guards._base.questions import gist, join_questions
 from ralph.gates.guards._files.removed import removed_on_request
 from ralph.gates.guards._tests.moved import find_moves, only_lost
 from ralph.gates.guards._watch.attribution import judge_alone_turns
@@ -109,7 +109,7 @@ def _by_id(gate: Gate, base: Reading, final: Reading, facts: GuardFacts) -> list
             asks = asks or lacked_network(base, name)
             if what == "weakened":
                 asks = asks or not judge_alone_turns(facts, gate.name, name)
-            text = _SENTENCES[what].format(id=name)
+            text = _SENTENCES[what].format(id=name) + (gist(over, name) if what == "weakened" else "")
             findings.append(Finding(f"inventory.{what}:{name}", text, path=path, asks=asks))
     return join_questions(findings, base.tests or (), facts)
 

@@ -248,7 +248,7 @@ def _witness_text(facts: GuardFacts) -> str:
 
 def _why_none(facts: GuardFacts) -> str:
     if not witnesses(facts)[0]:
-        return "not tried: there is no witness that could notice it"
+        return "no sabotage was tried: there is no witness that could notice it"
     moved = [change.path for change in source_changes(facts)]
     if not moved:
         others = [change.path for change in facts.changes if is_config(change.path) or change.status == "T"]

@@ -50,7 +50,10 @@ _NPX_UNFETCHED = re.compile(
     r"^npm (?:error|ERR!) code (?:EAI_AGAIN|ENOTFOUND|ENOTCACHED|E404)$", re.MULTILINE
 )
 _MAKE_127 = re.compile(r"^g?make(?:\[\d+\])?: \*\*\* .*Error 12[67]$", re.MULTILINE)
-_REASON = re.compile(r"^(?:E +)?((?:[\w.]+\.)?\w*(?:Error|Exception)(?: \[\w+\])?: [^\n]+)$", re.MULTILINE)
+_REASON = re.compile(
+    r"^(?:E +)?((?:[\w.]+\.)?\w*(?:Error|Exception)(?: \[\w+\])?: [^\n]+|[\w.-]+: error: [^\n]+)$",
+    re.MULTILINE,
+)
 
 
 class Observation(Struct, frozen=True):

@@ -18,6 +18,7 @@ from ralph.gates.readers.tests.junit_report import JUnitCase, open_report
 _NOT_THERE = re.compile(
     r"^ERROR: (?:file or directory not found|not found|found no collectors for):? .*$", re.MULTILINE
 )
+_UNKNOWN_OPTION = re.compile(r"^\S+: error: unrecognized arguments: .*$", re.MULTILINE)
 # The last line that pytest itself prints; what the report says must not be milder.
 _SUMMED = re.compile(
     r"^[= ]*(?=[^\n]*\d (?:passed|failed|error))([^\n]*) in \d[\d.:]*s?[^\n]*$", re.MULTILINE
@@ -35,6 +36,11 @@ def read(obs: Observation, gate: Gate) -> Reading:
             return error_reading(
                 "no-tests", f"no tests were found ({missing.group(0).removeprefix('ERROR: ')})", obs
             )
+        # An option of the command: its plugin is not there. Of one in the tree's settings the task may speak.
+        unknown = _UNKNOWN_OPTION.search(clean(obs.output))
+        if unknown and {*unknown.group(0).split()} & {*gate.argv}:
+            why = f"a plugin of pytest is not installed ({unknown.group(0)})"
+            return error_reading("missing", why, obs)
     if isinstance(report, Reading):
         return report
     log = TestLog(obs, gate)

@@ -3,6 +3,9 @@ files over the base, what turned green expecting otherwise, findings planted whe
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 from msgspec.structs import replace
 
 from ralph.core.model.gate import Gate
@@ -10,6 +13,7 @@ from ralph.core.model.verdict import Reading
 from ralph.gates.guards import (
     altered_request,
     attribution_request,
+    bent_files,
     files_of_tests,
     overlay_request,
     scope_request,
@@ -32,18 +36,19 @@ def plan(lab: Lab) -> list[Experiment]:
     tree = overlay_tree(store, judge.site.order.base.tree, mended, restore=over.restore, drop=over.drop)
     lab.tried.overlay = {}
     gates = [gate for gate in facts.gates if gate.required]
-    return _over_tree(lab, "overlay", tree, gates, lab.tried.overlay)
+    then = partial(_attribute, lab)
+    return _over_tree(lab, "overlay", tree, gates, lab.tried.overlay, then=then, needed=True)
 
 
 def _over_tree(
-    lab: Lab, stage: str, tree: str, gates: list[Gate], heard_of: dict[str, Reading], what: str = ""
+    lab: Lab, stage: str, tree: str, gates: list[Gate], heard_of: dict[str, Reading], **more: Any
 ) -> list[Experiment]:
     calls = [GateCall(gate, tree, stage, lab.judge.slot(gate, stage)) for gate in gates]
 
     def take(heard: Heard) -> None:
         heard_of[heard.call.gate.name] = heard.reading
 
-    return [Experiment("base_tests", calls, take, needed=not what, what=what)]
+    return [Experiment("base_tests", calls, take, **more)]
 
 
 def plan_altered(lab: Lab) -> list[Experiment]:
@@ -90,6 +95,11 @@ def plan_unheard(lab: Lab) -> list[Experiment]:
 
 
 def plan_attribution(lab: Lab) -> list[Experiment]:
+    """Where the base's tests are run as well, what they say comes first."""
+    return _attribute(lab) if overlay_request(lab.facts) is None else []
+
+
+def _attribute(lab: Lab) -> list[Experiment]:
     facts, judge = lab.facts, lab.judge
     judges = attribution_request(facts)
     if judges is None:
@@ -98,8 +108,8 @@ def plan_attribution(lab: Lab) -> list[Experiment]:
         judge.site.store, facts.tree, judge.site.order.base.tree, restore=judges.restore, drop=judges.drop
     )
     gates = [gate for gate in facts.gates if gate.proof and gate.required]
-    what = "the base with only the changed files that judge"
-    return _over_tree(lab, "attributed", tree, gates, lab.tried.attributed, what)
+    what, needed = "the base with only the changed files that judge", bool(bent_files(facts))
+    return _over_tree(lab, "attributed", tree, gates, lab.tried.attributed, what=what, needed=needed)
 
 
 def plan_scope(lab: Lab) -> list[Experiment]:

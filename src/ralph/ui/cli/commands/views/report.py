@@ -171,4 +171,4 @@ def _status(row: ListRow) -> str:
         return "IN_PROGRESS"
     if row.word in GOOD:
         return "COMPLETED"
-    return "PARTIAL" if row.body.get("best") else "FAILED"
+    return "PARTIAL" if row.body.get("best") or row.word == "unproven" else "FAILED"

@@ -30,6 +30,7 @@ from ralph.app.words.format import (
     GOOD,
     MERGE_WORDS,
     ago,
+    asked_words,
     clock,
     cost_words,
     iso,
@@ -155,7 +156,7 @@ def details(row: ListRow, now: float) -> list[str]:
     lines += _team_lines(body)
     lines += _plan_lines(body)
     asked = [one for one in body.get("asked", ()) if not one.get("accuses")]
-    lines += [f"  asked      {safe(one['key'] + ': ' + one['says'], 300)}" for one in asked]
+    lines += [f"  asked      {safe(asked_words(one['key'], one['says']), 300)}" for one in asked]
     lines += [f"  not yet    {safe(sentence, 300)}" for sentence in body.get("not_yet", ())]
     lines += [f"  unproven   {safe(sentence, 300)}" for sentence in body.get("unproven", ())]
     return lines + table(steps(row, _name_here(row)), "  ")
