@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.core.model.gate import Gate
-from ralph.core.model.verdict import Canary, Finding, Reading
+from ralph.core.model.verdict import Canary, Reading
 from ralph.core.proof.flaky import count_states
 from ralph.core.toolchains.rows import CanaryRow
 from ralph.gates import canary_text
@@ -192,10 +192,6 @@ def _without(reading: Reading, nonce: str) -> Reading:
     own = len(left) < len(reading.tests)
     if reading.status != "fail" or not own or reading.cause or counts.failed or not counts.passed:
         return plain
-    if any(_is_red(finding) for finding in findings):
+    if any(finding.key != "exit" for finding in findings):
         return plain
     return replace(plain, status="pass", summary=in_words(counts))
-
-
-def _is_red(finding: Finding) -> bool:
-    return finding.key != "exit"
