@@ -1,16 +1,18 @@
 """The tests that turned green over code of the change that sees nobody who calls it: does it read its answers
 from its callers? What is red then is called once more, beneath frames like those of its callers: who is red
-there too minds the thread that it is called in, which honest code may."""
+there too minds the thread that it is called in, which honest code may, or that its own text is another, which
+comments tell."""
 
 from __future__ import annotations
 
-from ralph.gates.guards import Break, break_request, is_repeated, turned_green
+from ralph.gates.guards import Break, BreakSeen, break_request, is_repeated, turned_green
 from ralph.gates.guards._breaks.wrap_source import read_marks
 from ralph.shell.gate_run.answers import GateCall, Heard
 from ralph.shell.gate_run.schedule import Experiment, Lab, red_among
 from ralph.shell.git.trees import edited_tree
 
 STAGE = "caller-"
+_NEXT: dict[Break, Break] = {"apart": "copied", "copied": "commented"}
 
 
 def plan(lab: Lab) -> list[Experiment]:
@@ -32,11 +34,13 @@ def _round(lab: Lab, mode: Break, asked: dict[str, frozenset[str]]) -> list[Expe
         red[name] = red_among(heard.reading, asked[name])
         if mode == "apart":
             lab.tried.made_plain[name] = read_marks(heard.marks).made_plain
-        else:
+        elif mode == "copied":
             lab.tried.apart[name] = asked[name] - red[name]
+        elif red[name]:
+            lab.tried.breaks.setdefault(name, {})[mode] = BreakSeen(red=True)
 
     def then() -> list[Experiment]:
-        return _round(lab, "copied", red) if mode == "apart" else []
+        return _round(lab, _NEXT[mode], red) if mode in _NEXT else []
 
     what = "calling code of the change where it sees no caller"
     return [Experiment("sabotage", calls, take, then, what=what)] if calls else []
