@@ -166,18 +166,15 @@ def take_out_canaries(reading: Reading, planted: Planted) -> Reading:
     if any(state == "fail" for state in seen.values()):  # then the runner itself has to end in red
         states["exit"] = ["pass" if SUCCESS in reading.summary else "fail"]
     told = next((f.message for f in reading.findings if nonce in f.key and nonce in f.message), "")
+    probed = next((f.message for f in reading.findings if f"{nonce}|" in f.message), "")
     canary = Canary(
         red=tuple(kind for kind, found in states.items() if found and set(found) == {"fail"}),
         silent=tuple(kind for kind, found in states.items() if set(found) - {"fail"}),
         unseen=tuple(kind for kind, found in states.items() if not found),
         host=planted.path,
-        runner=canary_text.runner_digests(planted.gate.read, _probed(reading, nonce) or told, nonce),
+        runner=canary_text.runner_digests(planted.gate.read, probed or told, nonce),
     )
     return replace(_without(reading, nonce), canary=canary)
-
-
-def _probed(reading: Reading, nonce: str) -> str:
-    return next((f.message for f in reading.findings if f"{nonce}|" in f.message), "")
 
 
 def _without(reading: Reading, nonce: str) -> Reading:

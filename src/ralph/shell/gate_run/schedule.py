@@ -89,10 +89,6 @@ class Lab(Struct):
         return START_SECONDS + call.share * self.finals[call.gate.name].seconds
 
 
-def _no_more() -> list[Experiment]:
-    return []
-
-
 def _always() -> bool:
     return True
 
@@ -103,7 +99,7 @@ class Experiment(Struct):
     guard: str  # who asks: beside its result stands what was not done
     calls: list[GateCall]
     take: Callable[[Heard], GateCall | None]  # notes an answer; a call that has to be made in its stead
-    then: Callable[[], list[Experiment]] = _no_more  # what follows when all its calls are answered
+    then: Callable[[], list[Experiment]] = list  # what follows when all its calls are answered
     needed: bool = False  # made whatever it takes: a verdict rests on it
     enough: Callable[[], bool] = _always  # as long as not, its calls are made whatever they take
     max_seconds: float = inf  # of its calls together; what has not begun by then is left out

@@ -76,7 +76,8 @@ def _is_only_expected(body: ast.AST, name: str) -> bool:
 def _column_of(body: ast.AST, name: str) -> tuple[ast.expr, int, int] | None:
     """The cases that give it its value, which part of a case, of how many (0: the case itself)."""
     for part in ast.walk(body):
-        if isinstance(part, ast.For) and name in (names := _names_of(part.target)):
+        parts = getattr(part.target, "elts", [part.target]) if isinstance(part, ast.For) else []
+        if isinstance(part, ast.For) and name in (names := [getattr(one, "id", "") for one in parts]):
             return part.iter, names.index(name), len(names) if isinstance(part.target, ast.Tuple) else 0
     for mark in getattr(body, "decorator_list", []):
         if isinstance(mark, ast.Call) and len(mark.args) > 1 and last_name(mark) == "parametrize":
@@ -84,10 +85,6 @@ def _column_of(body: ast.AST, name: str) -> tuple[ast.expr, int, int] | None:
             if name in names:
                 return mark.args[1], names.index(name), len(names) if len(names) > 1 else 0
     return None
-
-
-def _names_of(target: ast.expr) -> list[str]:
-    return [getattr(one, "id", "") for one in getattr(target, "elts", [target])]
 
 
 def _given_once(body: ast.AST, name: str) -> ast.expr | None:
