@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ralph.gates.guards import Break, BreakSeen, break_request, is_repeated, turned_green
 from ralph.gates.guards._breaks.wrap_source import read_marks
+from ralph.gates.guards.integrity.sabotage import asked_for_callers
 from ralph.shell.gate_run.answers import GateCall, Heard
 from ralph.shell.gate_run.schedule import Experiment, Lab, red_among
 from ralph.shell.git.trees import edited_tree
@@ -36,14 +37,28 @@ def _round(lab: Lab, mode: Break, asked: dict[str, frozenset[str]]) -> list[Expe
             lab.tried.made_plain[name] = read_marks(heard.marks).made_plain
         elif mode == "copied":
             lab.tried.apart[name] = asked[name] - red[name]
+        elif mode == "apart-base" and red[name]:
+            lab.tried.apart[name] = frozenset()  # it is so by nature
         elif red[name]:
             lab.tried.breaks.setdefault(name, {})[mode] = BreakSeen(red=True)
 
     def then() -> list[Experiment]:
-        return _round(lab, _NEXT[mode], red) if mode in _NEXT else []
+        further = _round(lab, _NEXT[mode], red) if mode in _NEXT else []
+        return [*further, *(_round(lab, "apart-base", _green_beside(lab)) if mode == "copied" else [])]
 
-    what = "calling code of the change where it sees no caller"
-    return [Experiment("sabotage", calls, take, then, what=what)] if calls else []
+    what, needed = "calling code of the change where it sees no caller", mode == "apart-base"
+    return [Experiment("sabotage", calls, take, then, needed=needed, what=what)] if calls else []
+
+
+def _green_beside(lab: Lab) -> dict[str, frozenset[str]]:
+    """Green tests of the base in the files of those that go by callers, where changed code did so before."""
+    found = {}
+    for name, tests in lab.tried.apart.items() if asked_for_callers(lab.facts) else ():
+        base, places = lab.facts.base[name], lab.facts.final[name].files
+        paths = {places.get(one) for one in tests}
+        green = (one for one, state in (base.tests or {}).items() if state == "pass")
+        found[name] = frozenset(one for one in green if base.files.get(one) in paths)
+    return found
 
 
 def _call(lab: Lab, name: str, mode: Break, tests: frozenset[str]) -> GateCall | None:
@@ -51,6 +66,8 @@ def _call(lab: Lab, name: str, mode: Break, tests: frozenset[str]) -> GateCall |
     files = break_request(lab.facts, mode, lab.judge.marks_path(lab.judge.slot(gate, stage)))
     if not files:
         return None
-    known = lab.facts.final[name].files
-    tree = edited_tree(lab.judge.site.store, lab.facts.tree, files)
+    at_base = mode == "apart-base"
+    known = (lab.facts.base if at_base else lab.facts.final)[name].files
+    tree = lab.judge.site.order.base.tree if at_base else lab.facts.tree
+    tree = edited_tree(lab.judge.site.store, tree, files)
     return lab.call_elsewhere(gate, [known[test] for test in tests if test in known], tree, stage)
