@@ -46,6 +46,7 @@ from ralph.gates.guards.integrity.repeat import is_repeated
 from ralph.gates.guards.integrity.sabotage import (
     Break,
     Sabotage,
+    asked_for_callers,
     break_request,
     first_breaks,
     known_at_base,
@@ -79,6 +80,7 @@ __all__ = [
     "Tried",
     "WitnessRequest",
     "altered_request",
+    "asked_for_callers",
     "attribution_request",
     "break_request",
     "files_of_tests",

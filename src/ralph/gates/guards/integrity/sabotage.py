@@ -143,14 +143,14 @@ def break_request(facts: GuardFacts, mode: Break, marks: str) -> dict[str, bytes
         new = facts.read_result(change.path)
         old = facts.read_base(change.before) if change.status != "A" else None
         if mode == "apart-base":
-            files |= wrap_source(change.before, None, old, "apart", marks) if old is not None else {}
-            continue
+            new, old = old, None
         if new is None or new == old:
             continue
         if mode == "commented":
             files |= add_comments(change.path, new)
         else:
-            files |= wrap_source(change.path, old, new, cast(Mode, mode), marks)
+            path = change.before if mode == "apart-base" else change.path
+            files |= wrap_source(path, old, new, cast(Mode, mode.removesuffix("-base")), marks)
     return files
 
 

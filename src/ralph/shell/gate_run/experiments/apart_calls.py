@@ -5,9 +5,8 @@ comments tell."""
 
 from __future__ import annotations
 
-from ralph.gates.guards import Break, BreakSeen, break_request, is_repeated, turned_green
+from ralph.gates.guards import Break, BreakSeen, asked_for_callers, break_request, is_repeated, turned_green
 from ralph.gates.guards._breaks.wrap_source import read_marks
-from ralph.gates.guards.integrity.sabotage import asked_for_callers
 from ralph.shell.gate_run.answers import GateCall, Heard
 from ralph.shell.gate_run.schedule import Experiment, Lab, red_among
 from ralph.shell.git.trees import edited_tree
@@ -54,8 +53,7 @@ def _green_beside(lab: Lab) -> dict[str, frozenset[str]]:
     """Green tests of the base in the files of those that go by callers, where changed code did so before."""
     found = {}
     for name, tests in lab.tried.apart.items() if asked_for_callers(lab.facts) else ():
-        base, places = lab.facts.base[name], lab.facts.final[name].files
-        paths = {places.get(one) for one in tests}
+        base, paths = lab.facts.base[name], {lab.facts.final[name].files.get(one) for one in tests}
         green = (one for one, state in (base.tests or {}).items() if state == "pass")
         found[name] = frozenset(one for one in green if base.files.get(one) in paths)
     return found
@@ -66,8 +64,8 @@ def _call(lab: Lab, name: str, mode: Break, tests: frozenset[str]) -> GateCall |
     files = break_request(lab.facts, mode, lab.judge.marks_path(lab.judge.slot(gate, stage)))
     if not files:
         return None
-    at_base = mode == "apart-base"
-    known = (lab.facts.base if at_base else lab.facts.final)[name].files
-    tree = lab.judge.site.order.base.tree if at_base else lab.facts.tree
+    known, tree = lab.facts.final[name].files, lab.facts.tree
+    if mode == "apart-base":
+        known, tree = lab.facts.base[name].files, lab.judge.site.order.base.tree
     tree = edited_tree(lab.judge.site.store, tree, files)
     return lab.call_elsewhere(gate, [known[test] for test in tests if test in known], tree, stage)
