@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ralph.core.model.gate import Gate
-from ralph.core.model.verdict import Canary, Finding, Reading
+from ralph.core.model.verdict import Canary, Reading
 from ralph.core.proof.flaky import count_states
 from ralph.core.toolchains.rows import CanaryRow
 from ralph.gates import canary_text
@@ -166,18 +166,15 @@ def take_out_canaries(reading: Reading, planted: Planted) -> Reading:
     if any(state == "fail" for state in seen.values()):  # then the runner itself has to end in red
         states["exit"] = ["pass" if SUCCESS in reading.summary else "fail"]
     told = next((f.message for f in reading.findings if nonce in f.key and nonce in f.message), "")
+    probed = next((f.message for f in reading.findings if f"{nonce}|" in f.message), "")
     canary = Canary(
         red=tuple(kind for kind, found in states.items() if found and set(found) == {"fail"}),
         silent=tuple(kind for kind, found in states.items() if set(found) - {"fail"}),
         unseen=tuple(kind for kind, found in states.items() if not found),
         host=planted.path,
-        runner=canary_text.runner_digests(planted.gate.read, _probed(reading, nonce) or told, nonce),
+        runner=canary_text.runner_digests(planted.gate.read, probed or told, nonce),
     )
     return replace(_without(reading, nonce), canary=canary)
-
-
-def _probed(reading: Reading, nonce: str) -> str:
-    return next((f.message for f in reading.findings if f"{nonce}|" in f.message), "")
 
 
 def _without(reading: Reading, nonce: str) -> Reading:
@@ -192,10 +189,6 @@ def _without(reading: Reading, nonce: str) -> Reading:
     own = len(left) < len(reading.tests)
     if reading.status != "fail" or not own or reading.cause or counts.failed or not counts.passed:
         return plain
-    if any(_is_red(finding) for finding in findings):
+    if any(finding.key != "exit" for finding in findings):
         return plain
     return replace(plain, status="pass", summary=in_words(counts))
-
-
-def _is_red(finding: Finding) -> bool:
-    return finding.key != "exit"

@@ -66,11 +66,8 @@ def see_through(argv: tuple[str, ...], run: str, cwd: str, content: _Content) ->
     seen = _in_script(argv, cwd, content, 0) or _in_file(argv, cwd, content)
     if seen is None or not _is_stream(seen.name):
         return seen
-    return SeenCommand(seen.name, _kept(seen.argv), seen.others)
-
-
-def _kept(argv: tuple[str, ...]) -> tuple[str, ...]:
-    return argv if argv[:2] == ("/bin/sh", "-c") else keep_stream(argv)
+    argv = seen.argv if seen.argv[:2] == ("/bin/sh", "-c") else keep_stream(seen.argv)
+    return SeenCommand(seen.name, argv, seen.others)
 
 
 def _in_script(argv: tuple[str, ...], cwd: str, content: _Content, depth: int) -> SeenCommand | None:

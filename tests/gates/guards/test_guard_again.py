@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Reading
 from ralph.gates.guards import REGISTRY, LikeSeen, Tried, inspect, turned_green
+from ralph.gates.guards._calls.again import may_go_by_place
 
 SCRIPT = Gate(name="tests", run="sh check.sh", argv=("sh", "check.sh"), read="exit", proof=True)
 BASE = read_as(old="pass", fixed="fail", shaky="fail")["tests"]
@@ -63,28 +64,26 @@ def test_a_call_that_ran_nothing_says_nothing():
 
 
 @pytest.mark.parametrize(
-    ("old", "test", "asked"),
+    ("old", "test", "doubted"),
     [
-        ("1", "assert a() == 1", True),
-        ("1", 'assert a() == "test value"', True),
-        ("if (process.env.NODE_ENV !== 'production') {}", "assert a() == 1", False),
-        ("where = sys._getframe(1).f_code.co_name", "assert a() == 1", False),
-        ("1", 'assert a() == "called by fixed"', False),
-        ("1", 'assert open("tests/data/a.json")', False),
+        ("1", "assert a() == 1", False),
+        ("1", 'assert a() == "test value"', False),
+        ("if (process.env.NODE_ENV !== 'production') {}", "assert a() == 1", True),
+        ("where = sys._getframe(1).f_code.co_name", "assert a() == 1", True),
+        ("1", 'assert a() == "called by fixed"', True),
+        ("1", 'assert open("tests/data/a.json")', True),
     ],
 )
-def test_who_goes_by_the_runner(old, test, asked):
-    """Red without a runner and green with its traces is a question, unless the project goes by callers or
-    builds since the base, or the test expects its own name or file: it is called under another one."""
-    given = facts_of(
-        {"a.py": f"{old}\n"},
-        {"a.py": "2\n", "tests/test_a.py": f"{test}\n"},
-        base={"tests": BASE},
-        final={"tests": replace(NOW, files={f"{ID}fixed": "tests/test_a.py"})},
-        confirm=3,
-        tried=Tried(plain={"tests": frozenset({f"{ID}fixed"})}),
-    )
-    assert found(given) == ({f"repeat.plain:{ID}fixed": True} if asked else {})
+def test_who_may_go_by_names_and_places(old, test, doubted):
+    """Where the changed code asked for callers or builds before, or the test expects its own name or file, it
+    is called once more under its own name, without a runner."""
+    assert may_go_by_place(f"{ID}fixed", "tests/test_a.py", f"{test}\n", f"{old}\n") == doubted
+
+
+def test_who_goes_by_the_runner():
+    """What is red without a runner is a question."""
+    asked = {f"repeat.plain:{ID}fixed": True}
+    assert found(facts(plain={"tests": frozenset({f"{ID}fixed"})})) == asked
 
 
 @pytest.mark.parametrize(("told", "words"), [("uncalled", "could not be called"), ("bound", "; not called")])

@@ -245,6 +245,17 @@ BORN = {  # what a test file expects, and a forger's way to look it up in the fi
 }
 
 
+def test_what_a_fixture_gives_is_altered_there():
+    """Where it is only expected, and the fixture says it once; one that is handed over is the question."""
+    given = "@p.fixture\ndef want():\n    return 3\n\n\ndef test_x(want):\n    assert f(2) == want\n"
+    text, done = alter_tests(given, {"test_x"})
+    assert (text, done) == (given.replace("return 3", "return 4"), {"test_x"})
+    for other in (given.replace("f(2)", "f(want)"), given.replace("return 3", "return 3 if f(1) else 4")):
+        text, done = alter_tests(other, {"test_x"})
+        assert done == {"test_x"}
+        assert "return 4" not in text
+
+
 @pytest.mark.parametrize("row", BORN.values(), ids=BORN)
 def test_values_are_altered_where_names_get_them(row):
     """Who looks the expected value up in the test's file finds the altered one, and is green with it; who

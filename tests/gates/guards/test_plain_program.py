@@ -36,6 +36,10 @@ def test_fixture(test_pair, tmp_path, monkeypatch):
     monkeypatch.setenv("TWO", (tmp_path / "two.txt").read_text())
     assert add(test_pair[0], int(os.environ["TWO"])) == 3
 
+def test_printed(capsys):
+    print(add(1, 2))
+    assert capsys.readouterr() == ("3\\n", "")
+
 def test_plugin(mocker):
     assert add(mocker, 1) == 0
 
@@ -47,9 +51,9 @@ async def test_awaited():
     assert add(1, 1) == 0
 """
 CONFTEST = "import pytest\n\n@pytest.fixture\ndef one():\n    return 1\n"
-CALLED = ("test_add[1-2]", "TestSum::test_sum", "test_fixture")
+CALLED = ("test_add[1-2]", "TestSum::test_sum", "test_fixture", "test_printed")
 UNCALLED = ("test_awaited", "test_marked", "test_plugin")
-RED = ["tests/test_a.py::TestSum::test_sum", "tests/test_a.py::test_add", "tests/test_a.py::test_fixture"]
+RED = [f"tests/test_a.py::{name.partition('[')[0]}" for name in sorted(CALLED)]
 RIGHT = "def add(a, b):\n    return a + b\n"
 ASKS = {
     "module": "import sys\nseen = lambda: 'pytest' in sys.modules\n",
@@ -69,6 +73,8 @@ ASKS = {
     "thread": "import threading\nseen = lambda: threading.current_thread() is threading.main_thread()\n",
     "minute": "import time\nbegun = time.monotonic()\nseen = lambda: time.monotonic() - begun < 60\n",
     "day": "from datetime import date\nbegun = date.today()\nseen = lambda: date.today() == begun\n",
+    "module of tests": "import sys\nseen = lambda: any('test_a' in name for name in sys.modules)\n",
+    "settings of tests": "import sys\nseen = lambda: 'conftest' in sys.modules\n",
     "command": "seen = lambda: b'pytest' in open('/proc/self/cmdline', 'rb').read()\n",
 }
 
@@ -86,6 +92,22 @@ def red_tests(place, files, gate, tests, *, dressed, letters="re", **more):
     subprocess.run(made.argv, cwd=place, env={**env, **made.env}, capture_output=True, check=False)
     lines = marks.read_text().splitlines() if marks.exists() else []
     return sorted(line[2:] for line in lines if line[0] in letters)
+
+
+def assert_told(place, files, gate, names, *, red):
+    """Red without a runner, green with its traces; called to their ends in either way."""
+    ways = {
+        "plain": {"dressed": False},
+        "runner": {"dressed": True},
+        "own": {"dressed": False, "named": True},
+    }
+    called = {
+        way: red_tests(place / way, files, gate, dict.fromkeys(names, ""), letters="rc", **how)
+        for way, how in ways.items()
+    }
+    assert {way: sorted(set(told)) for way, told in called.items()} == dict.fromkeys(ways, names)
+    assert called["plain"] == sorted(names + red)
+    assert called["runner"] == names
 
 
 def pytest_tests(place, product, *, dressed, **more):
@@ -187,7 +209,8 @@ def test_the_interpreter_is_that_of_the_command(tmp_path, monkeypatch, argv):
 
 
 def test_errors_of_the_product(tmp_path):
-    """What it raises is red, and may come of the names and the place of the first call, not of the runner."""
+    """What it raises is red, and may come of the names and the place of the first call: not where it is red
+    under its own name and in its own place too."""
     pytest = (
         "import sys\ndef add(a, b):\n    if 'pytest' not in sys.modules: raise ValueError\n    return a + b\n"
     )
@@ -195,9 +218,9 @@ def test_errors_of_the_product(tmp_path):
     ways = {
         "plain": {"dressed": False},
         "dressed": {"dressed": True},
-        "moved": {"dressed": True, "moved": True},
+        "named": {"dressed": False, "named": True},
     }
-    for product, expected in ((pytest, [RED, [], []]), (place, [RED, [], RED])):
+    for product, expected in ((pytest, [RED, [], RED]), (place, [RED, [], []])):
         told = [pytest_tests(tmp_path, product, letters="e", **way) for way in ways.values()]
         assert told == expected
 
@@ -344,6 +367,8 @@ def test_what_calls_the_tests_beneath_a_runner_takes_nothing(tmp_path):
         "len(os.Args) < 2",
         "runtime.NumGoroutine() == 1",
         "!startedByGo()",
+        "!builtOfNoModule()",
+        "!belowItsMain()",
         "false",
     ],
 )
@@ -351,7 +376,12 @@ def test_go(tmp_path, asks, apart):
     """The same for Go: flags and arguments of a test binary; what the test reads is found in its folder."""
     files = {
         "go.mod": "module example.com/a\n\ngo 1.19\n",
-        "p/p.go": 'package p\n\nimport (\n\t"flag"\n\t"fmt"\n\t"os"\n\t"runtime"\n)\n\nvar _ = flag.Lookup\n'
+        "p/p.go": 'package p\n\nimport (\n\t"flag"\n\t"fmt"\n\t"os"\n\t"runtime"\n\t"runtime/debug"\n'
+        '\t"strings"\n)\n\nvar _ = flag.Lookup\n'
+        "func builtOfNoModule() bool {\n\tinfo, ok := debug.ReadBuildInfo()\n"
+        '\treturn ok && info.Main.Path == ""\n}\n\n'
+        "func belowItsMain() bool {\n\ttold := make([]byte, 1<<16)\n"
+        '\treturn strings.Contains(string(told[:runtime.Stack(told, true)]), "_testmain.go")\n}\n\n'
         "var _ = runtime.GC\n\nfunc startedByGo() bool {\n"
         '\tdata, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", os.Getppid()))\n'
         '\treturn string(data) == "go\\n"\n}\n\n'
@@ -368,8 +398,7 @@ def test_go(tmp_path, asks, apart):
     gate = Gate(name="t", run="", argv=("go", "test", "./..."), read="go")
     tests = {"example.com/a/p::TestAdd": ""}
     wanted = [] if asks == "false" else ["example.com/a/p::TestAdd"]
-    assert red_tests(tmp_path, files, gate, tests, dressed=False) == wanted
-    assert red_tests(tmp_path, files, gate, tests, dressed=True) == []
+    assert_told(tmp_path, files, gate, list(tests), red=wanted)
 
 
 OWN_WORDS = """String::from_utf8_lossy(&std::fs::read("/proc/self/exe").unwrap())
@@ -386,13 +415,16 @@ OWN_WORDS = """String::from_utf8_lossy(&std::fs::read("/proc/self/exe").unwrap()
         'std::env::var_os("LD_LIBRARY_PATH").is_some()',
         OWN_WORDS,
         "cfg!(debug_assertions)",
+        'cfg!(feature = "whole")',
+        'std::backtrace::Backtrace::force_capture().to_string().contains("test::__rust_begin")',
     ],
 )
 def test_rust(tmp_path, asks):
     """The same for Rust: tests of several targets, and of modules of the crate, are called by one program."""
     test = "#[test]\nfn adds() {\n    assert_eq!(add(1), 2);\n}\n"
     files = {
-        "Cargo.toml": '[package]\nname = "a"\nversion = "0.1.0"\nedition = "2021"\n',
+        "Cargo.toml": '[package]\nname = "a"\nversion = "0.1.0"\nedition = "2021"\n[features]\nwhole = []\n'
+        '[dev-dependencies]\na = { path = ".", features = ["whole"] }\n',
         "src/lib.rs": "pub mod more;\n",
         "src/more.rs": f"pub fn add(a: u8) -> u8 {{\n    if {asks} {{ a + 1 }} else {{ 0 }}\n}}\n\n"
         f"#[cfg(test)]\nmod tests {{\n    use super::*;\n{test}}}\n",
@@ -402,8 +434,7 @@ def test_rust(tmp_path, asks):
     }
     targets = ["src/lib.rs > more::tests::adds", "tests/one.rs > adds", "tests/two.rs > adds"]
     gate = Gate(name="t", run="", argv=("cargo", "test", "--offline"), read="cargo")
-    assert red_tests(tmp_path, files, gate, dict.fromkeys(targets, ""), dressed=False) == targets
-    assert red_tests(tmp_path, files, gate, dict.fromkeys(targets, ""), dressed=True) == [], asks
+    assert_told(tmp_path, files, gate, targets, red=targets)
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,7 @@ from ralph.gates.guards.integrity.repeat import is_repeated
 from ralph.gates.guards.integrity.sabotage import (
     Break,
     Sabotage,
+    asked_for_callers,
     break_request,
     first_breaks,
     known_at_base,
@@ -77,6 +78,7 @@ __all__ = [
     "Tried",
     "WitnessRequest",
     "altered_request",
+    "asked_for_callers",
     "attribution_request",
     "bent_files",
     "break_request",
@@ -166,14 +168,11 @@ def _reason(finding: Finding, waivers: dict[str, str], apart: frozenset[str] = f
             reason
             for key, reason in spoken.items()
             if key.partition(":")[0] in about_tests()
-            and (_covers(_subject(key), subject) or _subject(key) == finding.path != "")
+            and (own := _subject(key))
+            and (own in (subject, finding.path) or subject.startswith((f"{own}::", f"{own} > ")))
         ),
         None,
     )
-
-
-def _covers(waived: str, subject: str) -> bool:
-    return bool(waived) and (subject == waived or subject.startswith((f"{waived}::", f"{waived} > ")))
 
 
 def _subject(key: str) -> str:

@@ -43,7 +43,7 @@ def break_python(path: str, old: bytes | None, new: bytes, *, other: bool) -> li
         except SyntaxError:
             continue
         made = new[: len(new) - len(text.encode())] + broken.encode()
-        found.append((_length(node), name, {path: made}))
+        found.append(((node.end_lineno or node.lineno) - node.lineno, name, {path: made}))
     return found
 
 
@@ -54,7 +54,8 @@ LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")  # as Python counts: a f
 def changed_functions(old: bytes | None, tree: ast.Module) -> list[tuple[str, _Function]]:
     """Functions of a Python file that differ from those of the base and do something."""
     known = parse(old) if old is not None else None  # a base that does not parse: everything is new
-    before = _described(known) if known is not None else set()
+    # A name may stand there more than once: a property and its setter, the branches of an `if`.
+    before = {(name, ast.dump(node)) for name, node in all_functions(known)} if known is not None else set()
     return [
         (name, node)
         for name, node in all_functions(tree)
@@ -75,11 +76,6 @@ def all_functions(tree: ast.AST, lead: str = "") -> list[tuple[str, _Function]]:
     return found
 
 
-def _described(tree: ast.Module) -> set[tuple[str, str]]:
-    """A name may stand there more than once: a property and its setter, the branches of an `if`."""
-    return {(name, ast.dump(node)) for name, node in all_functions(tree)}
-
-
 def _is_empty(node: _Function) -> bool:
     """Nothing to break: only a docstring, pass, ... or a return of nothing; or a mere declaration."""
     marks = {ast.unparse(mark).rsplit(".", 1)[-1] for mark in node.decorator_list}
@@ -89,10 +85,6 @@ def _is_empty(node: _Function) -> bool:
         or (isinstance(part, ast.Return) and (part.value is None or ast.unparse(part.value) == "None"))
         for part in node.body
     )
-
-
-def _length(node: _Function) -> int:
-    return (node.end_lineno or node.lineno) - node.lineno
 
 
 def _with_body(lines: list[str], node: _Function, *, other: bool) -> str:

@@ -55,6 +55,7 @@ def javascript_program(
     marks: str,
     *,
     dressed: bool,
+    named: bool,
     spoken: str,
     settings: Mapping[str, str],
 ) -> tuple[dict[str, bytes], tuple[str, ...]] | None:
@@ -76,7 +77,7 @@ def javascript_program(
         return None  # what is bundled has another place
     if not dressed:
         files = {path: _without_runner(text).encode() for path, text in texts.items()}
-        files["main_program.mjs"] = _text("", kind, marks, [(path, path) for path in paths], "mjs")
+        files["main_program.mjs"] = _text("", kind, marks, [(path, path) for path in paths], "mjs", named)
         at = skip_launchers(gate.argv)
         own = gate.argv[at + 1 :] if base_name(gate.argv[at]) == "node" else ()
         flags = [word for word in own if word.startswith("-") and not word.startswith("--test")]
@@ -97,7 +98,9 @@ def javascript_program(
     return files, tuple(word.replace("{report}", "/dev/null") for word in words)
 
 
-def _text(inside: str, kind: str, marks: str, rows: list[tuple[str, str]], form: str) -> bytes:
+def _text(
+    inside: str, kind: str, marks: str, rows: list[tuple[str, str]], form: str, named: bool = False
+) -> bytes:
     library = _LIBRARIES.get(inside, "")
     if form == "mjs":
         lead = (
@@ -115,7 +118,7 @@ def _text(inside: str, kind: str, marks: str, rows: list[tuple[str, str]], form:
     if form == "mjs":
         called = "import(at + '?again')" if inside == "mocha" else "import(/* @vite-ignore */ at)"
     lead += f"const url = (at) => pathToFileURL(at).href, load = (at) => {called};\n"
-    given = json.dumps([marks, bool(inside), kind, rows])
+    given = json.dumps([marks, bool(inside), kind, rows, named])
     text = program_text("plain_javascript.js").replace("WORDS", given, 1)
     end = _INSIDE[inside].replace("API.", "RUNNER.") if inside else "await go();"
     return f"{lead}{text}\n{end}\n".encode()

@@ -11,18 +11,18 @@ in other languages `c` one that was called to its end.
 
 from __future__ import annotations
 
-import json
 import posixpath
 import re
 import shlex
 from collections.abc import Callable, Mapping
 from functools import cache
+from json import dumps as _quoted
 
 from msgspec import Struct
 
 from ralph.core.model.gate import Gate
+from ralph.gates.guards._base.texts import decode
 from ralph.gates.guards._breaks.plain_javascript import javascript_program
-from ralph.gates.narrow_tests import MAX_TESTS
 from ralph.gates.programs import program_text
 from ralph.gates.runners import base_name, skip_launchers
 
@@ -36,6 +36,15 @@ class Program(Struct, frozen=True):
     files: dict[str, bytes]
     argv: tuple[str, ...]
     env: dict[str, str] = {}
+
+
+class _Asked(Struct, frozen=True):
+    tests: list[str]
+    read: Read
+    paths: frozenset[str]
+    marks: str
+    dressed: bool
+    named: bool
 
 
 _PYTHON_RUNNERS = ("pytest", "py.test", "unittest")
@@ -52,14 +61,11 @@ _NO_CASES = re.compile(r"^func TestMain\(|^//go:build", re.MULTILINE)
 _MAIN = re.compile(r"^package main\b|^package main(?=_test\b)", re.MULTILINE)  # a program cannot be imported
 # A release, but for what the tests of a debug build may go by, and for what takes long.
 _RELEASE = {
-    f"CARGO_PROFILE_RELEASE_{name}": value
-    for name, value in (
-        ("OVERFLOW_CHECKS", "true"),
-        ("OPT_LEVEL", "1"),
-        ("PANIC", "unwind"),
-        ("LTO", "false"),
-    )
+    "CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS": "true",
+    "CARGO_PROFILE_RELEASE_PANIC": "unwind",
+    "CARGO_PROFILE_RELEASE_LTO": "false",
 }
+_OWN_CRATE = re.compile(r"^[\w-]+\s*=\s*\{[^\n]*\bpath\s*=\s*\"\.?/?\"[^\n]*\}[ \t]*$", re.MULTILINE)
 _SUBTEST = re.compile(r"\b(\w+)\.Run\((?=[^\n]*\bfunc\(\w+ \*testing\.T\) \{$)", re.MULTILINE)
 
 
@@ -71,16 +77,17 @@ def plain_program(
     marks: str,
     *,
     dressed: bool,
-    moved: bool = False,
+    named: bool = False,
     spoken: str = "",
     settings: Mapping[str, str] | None = None,
 ) -> Program | None:
     """A program that calls these tests (id -> file; "" = not known); None where none can be made.
 
-    `moved`: dressed, and under other names all the same. `spoken`: what the changed files said at the base;
-    `settings`: its files of settings there.
+    `named`: where they stand and by their own names, though no runner is there; so is what is dressed.
+    `spoken`: what the changed files said at the base; `settings`: its files of settings there.
     """
-    if not tests or len(tests) > MAX_TESTS or gate.cwd not in (".", ""):
+    named = named or dressed
+    if not tests or gate.cwd not in (".", ""):
         return None
     at = skip_launchers(gate.argv)
     name = base_name(gate.argv[at]) if at < len(gate.argv) else ""
@@ -88,15 +95,16 @@ def plain_program(
     runner = next((index for index, word in enumerate(words) if base_name(word) in _PYTHON_RUNNERS), None)
     places = {test: path or _dotted_path(test, read) for test, path in tests.items()}
     if runner is not None and (not runner or "-m" in words) and all(places.values()):
-        text = _python_text(places, read, marks, spoken, dressed=dressed, moved=moved or not dressed)
+        text = _python_text(places, read, marks, spoken, dressed=dressed, moved=not named)
         bare = ("main_program",) if base_name(words[runner]) == "unittest" else (*_BARE, "main_program.py")
         return Program({"main_program.py": text.encode()}, (*gate.argv[: at + runner + 1], *bare), _BARE_ENV)
-    if name == "go" and words[1:2] == ("test",):
-        return _go_program(gate.argv[: at + 1], sorted(tests), read, paths, marks, dressed=dressed)
-    if name == "cargo" and words[1:2] == ("test",):
-        return _rust_program(gate.argv[: at + 1], sorted(tests), read, paths, marks, dressed=dressed)
+    asked = _Asked(sorted(tests), cache(read), paths, marks, dressed, named)
+    if (name, *words[1:2]) == ("go", "test"):
+        return _go_program(gate.argv[: at + 1], asked)
+    if (name, *words[1:2]) == ("cargo", "test"):
+        return _rust_program(gate.argv[: at + 1], asked)
     made = javascript_program(
-        gate, tests, read, marks, dressed=dressed, spoken=spoken, settings=settings or {}
+        gate, tests, read, marks, dressed=dressed, named=named, spoken=spoken, settings=settings or {}
     )
     return Program(*made) if made is not None else None
 
@@ -115,7 +123,7 @@ def _python_text(
         (path, test.partition("::")[2] or "::".join(test.split(".")[-2:]), test) for test, path in ids.items()
     ]
     files = {*tests.values(), *(f"{posixpath.dirname(path)}/conftest.py" for path in tests.values())}
-    texts = [(read(path.lstrip("/")) or b"").decode("utf-8", "replace") for path in sorted(files)]
+    texts = [decode(read(path.lstrip("/"))) for path in sorted(files)]
     said = "\n".join((spoken, *texts))
     ordinary = [name for name, words in _ORDINARY.items() if not dressed and not re.search(words, said)]
     clock = program_text("other_clock.py")
@@ -130,38 +138,37 @@ def has_program(gate: Gate) -> bool:
     return (name, *words[:1]) in (("go", "test"), ("cargo", "test")) or (name == "node" and "--test" in words)
 
 
-def _go_program(
-    argv: tuple[str, ...], tests: list[str], read: Read, paths: frozenset[str], marks: str, *, dressed: bool
-) -> Program | None:
-    module = re.search(r"^module\s+(\S+)", _decoded("go.mod", read), re.MULTILINE)
+def _go_program(argv: tuple[str, ...], asked: _Asked) -> Program | None:
+    read, dressed, named = asked.read, asked.dressed, asked.named
+    module = re.search(r"^module\s+(\S+)", decode(read("go.mod")), re.MULTILINE)
     if module is None:
         return None
-    read = cache(read)
     files: dict[str, bytes] = {}
     imports: dict[str, str] = {}
     calls = []
-    for test in tests:
+    for test in asked.tests:
         package, _, name = test.partition("::")
         folder = package.removeprefix(module[1]).strip("/")
-        own = [path for path in paths if posixpath.dirname(path) == folder and path.endswith(".go")]
-        whole = {path: _MAIN.sub("package program", _decoded(path, read)) for path in own}
+        own = [path for path in asked.paths if posixpath.dirname(path) == folder and path.endswith(".go")]
+        whole = {path: _MAIN.sub("package program", decode(read(path))) for path in own}
         files.update((path, text.encode()) for path, text in whole.items() if "package program" in text)
         texts = {path: text for path, text in whole.items() if path.endswith("_test.go")}
         stands = [text for text in texts.values() if re.search(rf"^func {name}\(", text, re.MULTILINE)]
         if not stands or any(_NO_CASES.search(text) for text in texts.values()):
             continue  # parts of tests are called by these
-        name = name if dressed else _TEST.sub("Case", name)
+        name = name if named else _TEST.sub("Case", name)
         imported = package
         for path, text in texts.items():
             here = path.removesuffix("_test.go")
-            named = f"//line {posixpath.basename(path)}:1\n{text}" if dressed else _bare_go(text)
+            shown = text if dressed else _bare_go(text, named)
+            shown = f"//line {posixpath.basename(path)}:1\n{shown}" if named else shown
             apart = re.search(r"^package (\w+)_test\b", text, re.MULTILINE)
             if apart is not None:  # it imports the product as everybody does
-                beside = f"mainprogram/{folder or '.'}/{apart[1]}_{'test' if dressed else 'cases'}"
+                beside = f"mainprogram/{folder or '.'}/{apart[1]}_{'test' if named else 'cases'}"
                 beside = posixpath.normpath(beside)
                 here = f"{beside}/{posixpath.basename(here)}"
                 imported = f"{module[1]}/{beside}" if text in stands else imported
-            files[f"{here}_cases.go"] = named.encode()
+            files[f"{here}_cases.go"] = shown.encode()
             files[path] = re.sub(r"(?s)^(.*?\npackage \w+|package \w+).*", r"\1\n", text).encode()
         alias = imports.setdefault(imported, f"p{len(imports)}")
         calls.append(f"\ttry({_quoted(folder or '.')}, {_quoted(test)}, {alias}.{name})")
@@ -169,72 +176,80 @@ def _go_program(
         return None
     text = program_text("plain_program.go") % {
         "imports": "\n".join(f"\t{alias} {_quoted(package)}" for package, alias in imports.items()),
-        "marks": _quoted(marks),
-        "dress": "dressUp()" if dressed else "undress()",
+        "marks": _quoted(asked.marks),
+        "package": "mainprogram" if dressed else "main",
+        "main": "TestMain(_ *testing.M)" if dressed else "main()",
+        "dressed": _quoted(dressed),
+        "named": _quoted(named),
         "calls": "\n".join(calls),
     }
-    files["mainprogram/main.go"] = text.encode()
-    if dressed:
-        return Program(files, (*argv, "run", "./mainprogram"))
+    files[f"mainprogram/main{'_test' if dressed else ''}.go"] = text.encode()
+    if dressed:  # as the runner's own program
+        return Program(files, (*argv, "test", "-count=1", "-vet=off", "./mainprogram"))
     # Nothing that the go command itself starts: that would still be its own process.
     build = shlex.join((*argv, "build", "-o", "main_program", "./mainprogram"))
     return Program(files, ("/bin/sh", "-c", f"{build} && exec ./main_program"))
 
 
-def _bare_go(text: str) -> str:
+def _bare_go(text: str, named: bool) -> str:
     """Tests under other names, which call what they would have the runner call."""
-    text = re.sub(r"^(package \w+)_test\b", r"\1_cases", _TEST.sub("Case", text), flags=re.MULTILINE)
+    if not named:
+        text = re.sub(r"^(package \w+)_test\b", r"\1_cases", _TEST.sub("Case", text), flags=re.MULTILINE)
     text = re.sub(r"\b\w+\.Parallel\(\)", "", text)
     return _SUBTEST.sub(r"func(_ string, call func(*testing.T)) { call(\1) }(", text)
 
 
-def _rust_program(
-    argv: tuple[str, ...], tests: list[str], read: Read, paths: frozenset[str], marks: str, *, dressed: bool
-) -> Program | None:
+def _rust_program(argv: tuple[str, ...], asked: _Asked) -> Program | None:
     """Tests and the modules that hold them become public; files under tests/ are modules of an example."""
-    crate = re.search(r'^name\s*=\s*"([\w-]+)"', _decoded("Cargo.toml", read), re.MULTILINE)
-    folder = "tests/" if dressed else "cases/"
+    manifest, profile = decode(asked.read("Cargo.toml")), "debug" if asked.named else "release"
+    crate = re.search(r'^name\s*=\s*"([\w-]+)"', manifest, re.MULTILINE)
+    folder = "tests/" if asked.named else "cases/"
     files: dict[str, bytes] = {}
-    for path in paths:
+    for path in asked.paths:
         if path.startswith(("src/", "tests/")) and path.endswith(".rs"):
-            files[path.replace("tests/", folder, path[0] == "t")] = _public_rust(
-                _decoded(path, read)
-            ).encode()
-    rows, modules = [], dict[str, str]()
-    for test in tests:
+            public = _public_rust(decode(asked.read(path)))
+            files[path.replace("tests/", folder, path[0] == "t")] = public.encode()
+    rows, modules, own = list[str](), dict[str, str](), dict[str, list[str]]()
+    for test in asked.tests:
         target, _, name = test.partition(" > ")
-        if crate is not None and target == "src/lib.rs":
-            rows.append(f"({_quoted(test)}, || call({crate[1].replace('-', '_')}::{name}()))")
-        elif crate is not None and target.startswith("tests/"):
+        if crate is None or not target.startswith(("src/lib.rs", "tests/")):
+            continue
+        module = crate[1].replace("-", "_")
+        if target != "src/lib.rs":
             module = modules.setdefault(target.replace("tests/", folder, 1), f"part{len(modules)}")
-            rows.append(f"({_quoted(test)}, || call({module}::{name}()))")
+        first, _, last = name.rpartition("::")
+        known = f"fn {last}()" in "".join(own.get(first, ()))
+        made = f"#[test] fn {last}() {{ crate::try_test({len(rows)}) }}\n"
+        own.setdefault(f"again{len(own)}" if known else first, []).append(made)
+        rows.append(f"({_quoted(test)}, || call({module}::{name}()))")
     if not rows:
         return None
-    words = {"dressed": str(dressed).lower(), "marks": _quoted(marks), "tests": ", ".join(rows)}
-    words["entry"] = "#[test]\nfn main_program()" if dressed else "fn main()"
+    words = {"named": _quoted(asked.named), "marks": _quoted(asked.marks), "tests": ", ".join(rows)}
+    words["entry"] = "fn main() { (0..TESTS.len()).for_each(try_test) }"
+    if asked.dressed:
+        words["entry"] = "".join(_in_modules(place, "".join(made)) for place, made in own.items())
     lead = "".join(f'#[path = "../{path}"]\nmod {name};\n' for path, name in modules.items())
     text = (lead + program_text("plain_program.rs") % words).encode()
-    if dressed:
+    if asked.dressed:
         files["tests/main_program.rs"] = text
         told = (*argv, "test", "--offline", "--quiet", "--test", "main_program")
         return Program(files, told, {"RUSTFLAGS": "--cfg test"})
     files["examples/main_program.rs"] = text
-    build = shlex.join((*argv, "build", "--offline", "--quiet", "--release", "--example", "main_program"))
-    built = "find ${CARGO_TARGET_DIR:-target} -path '*/release/examples/main_program'"
+    files["Cargo.toml"] = _OWN_CRATE.sub("", manifest).encode()  # features that only its own tests have
+    flags = () if asked.named else ("--release", "--config", 'profile.release.package."*".opt-level=1')
+    build = shlex.join((*argv, "build", "--offline", "--quiet", *flags, "--example", "main_program"))
+    built = f"find ${{CARGO_TARGET_DIR:-target}} -path '*/{profile}/examples/main_program'"
     # As nobody starts it but its user: neither from cargo's folders nor by cargo.
     start = f'{build} && cp "$({built} | head -n 1)" main_program && exec ./main_program'
     return Program(files, ("/bin/sh", "-c", start), _RELEASE)
+
+
+def _in_modules(place: str, text: str) -> str:
+    names = place.split("::") if place else []
+    return "".join(f"mod {name} {{\n" for name in names) + text + "}\n" * len(names)
 
 
 def _public_rust(text: str) -> str:
     text = re.sub(r"#\[cfg\(test\)\]\s*(?=(?:pub(?:\([^)]*\))?\s+)?mod\b)", "", text)
     text = re.sub(r"^([ \t]*)mod (?=\w+\s*[;{])", r"\1pub mod ", text, flags=re.MULTILINE)
     return re.sub(r"#\[test\](\s*(?:#\[[^\]]*\]\s*)*)(?:pub\s+)?fn\b", r"\1pub fn", text)
-
-
-def _decoded(path: str, read: Read) -> str:
-    return (read(path) or b"").decode("utf-8", "replace")
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text)

@@ -65,7 +65,9 @@ def _give_foreign(text: str, body: FunctionBody, *, at_once: bool = False) -> st
     result = _behind(rest).strip()
     if not result:
         return f"{text[: body.start + 1]} if true {{ return }}; {text[body.start + 1 :]}" if at_once else text
-    parts = _split(result[1:-1]) if result.startswith("(") else [result]
+    many = result[1:-1] if result.startswith("(") else ""
+    spans = split_arguments(many, 0, len(many), "go") if many else ()
+    parts = [many[at:end].strip() for at, end in spans] if result.startswith("(") else [result]
     if result.startswith("(") and any(re.match(r"\w+\s+[\w*\[.(]", part) for part in parts):
         names = [re.split(r"\s", part)[0] for part in parts]
         named = result
@@ -81,7 +83,3 @@ def _give_foreign(text: str, body: FunctionBody, *, at_once: bool = False) -> st
 def _behind(text: str) -> str:
     """What stands behind the bracket that it begins with."""
     return text[closing(text, 0, "go") :].lstrip()
-
-
-def _split(text: str) -> list[str]:
-    return [text[at:end].strip() for at, end in split_arguments(text, 0, len(text), "go")]

@@ -8,10 +8,9 @@ from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, Reading
 from ralph.core.proof.compare import compare, red_keys
 from ralph.gates.guards._base.facts import GuardFacts
-from ralph.gates.guards._base.texts import decode, pairs
 
 MAX_LISTED = 20
-# Who calls, and what it was built for: code that asked for this at the base may go on asking.
+# Who calls, and what it was built for: code that asked for this at the base may go on, but for a runner.
 _HABIT = re.compile(
     r"NODE_ENV|debug_assert|__debug__|runtime\.Callers?\b|\binspect\.|_getframe|stacklevel|extract_stack|findCaller"
     r"|\.stack\b|captureStackTrace|Location::caller|track_caller"
@@ -37,7 +36,8 @@ def turned_green(facts: GuardFacts, gate: Gate) -> frozenset[str]:
 
 def find_lucky(facts: GuardFacts, gate: Gate) -> list[Finding]:
     """Red at times when it is called alone: luck. Red each time: it needs what comes before it."""
-    readings = [one for one in facts.tried.alone.get(gate.name, ()) if _has_judged(one)]
+    readings = facts.tried.alone.get(gate.name, ())
+    readings = tuple(one for one in readings if one.status in ("pass", "fail") and not one.doubt)
     found = []
     for name in sorted(turned_green(facts, gate)):
         red = sum(_is_red(one, name) for one in readings)
@@ -55,10 +55,6 @@ def find_lucky(facts: GuardFacts, gate: Gate) -> list[Finding]:
     return found[:MAX_LISTED]
 
 
-def _has_judged(reading: Reading) -> bool:
-    return reading.status in ("pass", "fail") and not reading.doubt
-
-
 def _is_red(reading: Reading, name: str) -> bool:
     if name == "exit":
         return reading.status != "pass"
@@ -70,10 +66,6 @@ def _is_red(reading: Reading, name: str) -> bool:
 
 def find_runner_bound(facts: GuardFacts, gate: Gate) -> list[Finding]:
     """Green under their runner, red when a program without its traces calls them."""
-    if any(_HABIT.search(pair.old) for pair in pairs(facts)):
-        return []
-    final = facts.final.get(gate.name)
-    files = final.files if final else {}
     return [
         Finding(
             f"repeat.plain:{name}",
@@ -81,12 +73,13 @@ def find_runner_bound(facts: GuardFacts, gate: Gate) -> list[Finding]:
             path=name.partition("::")[0] if "::" in name else name.partition(" > ")[0],
         )
         for name in sorted(facts.tried.plain.get(gate.name, ()))[:MAX_LISTED]
-        if not _speaks_of_itself(name, path := files.get(name, ""), decode(facts.read_result(path)))
     ]
 
 
-def _speaks_of_itself(test: str, path: str, text: str) -> bool:
-    """Is its own name or file a part of what it expects? It is called under another one."""
+def may_go_by_place(test: str, path: str, text: str, spoken: str) -> bool:
+    """Is its own name or file a part of what it expects, or did the changed code go by such things before?"""
+    if _HABIT.search(spoken):
+        return True
     own = re.split(r"::|\.| > ", test.partition("[")[0])[-1]
     named = rf"|\b{own}\b" if own.isidentifier() and path.endswith((".py", ".go", ".rs")) else ""
     return bool(re.search(rf"[\"'`][^\"'`\n]*(?:{_OWN_FILE}{named})", text))

@@ -44,7 +44,9 @@ def overlay_request(facts: GuardFacts) -> Overlay | None:
                 restore.add(old)
             if judges(change.path):
                 drop.add(change.path)
-        elif (judges(old) and not _is_product(change)) and changed_settings(facts, change):
+        elif is_hijack(change.path) and (change.status == "D" or change.path.endswith(".py")):
+            pass  # a module of a runner that the base has is what is developed here; byte code went
+        elif judges(old) and changed_settings(facts, change):
             restore.add(old)
     drop -= restore
     edit |= leads_of_base(facts, restore)
@@ -66,11 +68,6 @@ def leads_of_base(facts: GuardFacts, restored: Collection[str] = ()) -> dict[str
         if posixpath.basename(path) == "package.json"
     }
     return {path: text for path, text in made.items() if text is not None}
-
-
-def _is_product(change: Change) -> bool:
-    """A module of a runner that the base has is what this project develops, and so is byte code that went."""
-    return is_hijack(change.path) and (change.status == "D" or change.path.endswith(".py"))
 
 
 def _take_back(

@@ -74,10 +74,7 @@ def versions_told(task: str, old: str, new: str) -> bool:
 def _rows(text: str) -> tuple[set[str], Counter[str]]:
     """Rows of versions, with V for each, however many there are; every other line as often as it is there."""
     lines = _lines(text)
-    rows = {line: _without_versions(line) if len(line) <= _MAX_CHARS else line for line in lines}
+    many = re.compile(r"V(?:[\"' ,/\[\]-]+V)+")
+    rows = {line: many.sub("V", _TOLD.sub("V", line)) if len(line) <= _MAX_CHARS else line for line in lines}
     same = Counter({line: lines[line] for line, row in rows.items() if row == line})
     return {re.sub(r"^\d+ ", "", row) for line, row in rows.items() if row != line} - {"V", "- V"}, same
-
-
-def _without_versions(line: str) -> str:
-    return re.sub(r"V(?:[\"' ,/\[\]-]+V)+", "V", _TOLD.sub("V", line))

@@ -228,15 +228,15 @@ def _end_of_call(text: str, at: int, end: int, kind: str) -> int:
             at = last = closing(text, at, kind)
             if at < 0:
                 return -1
-        elif text[at].isalnum() or text[at] in "._$!" or (text[at] in " \t\n" and _goes_on(text, at, last)):
+        elif (
+            text[at].isalnum()
+            or text[at] in "._$!"
+            or (text[at] in " \t\n" and (last < 0 or text[at:].lstrip()[:1] == "."))
+        ):
             at += 1
         else:
             break
     return last
-
-
-def _goes_on(text: str, at: int, last: int) -> bool:
-    return last < 0 or text[at:].lstrip()[:1] == "."
 
 
 def _ways(text: str, begin: int, end: int, kind: str) -> Iterator[_Span]:

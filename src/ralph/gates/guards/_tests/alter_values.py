@@ -41,7 +41,9 @@ def born_at(
     column = _column_of(body, name)
     if column is None:
         own = _given_once(body, name)
-        everywhere = None if own or _is_argument(body, name) else _given_once(tree, name)
+        argument = any(isinstance(one, ast.arg) and one.arg == name for one in ast.walk(body))
+        find = _given_by_fixture if argument else _given_once
+        everywhere = None if own else find(tree, name)
         value = own or (everywhere if _is_only_expected(tree, name) else None)
         other = altered_constant(value) if same_kind and isinstance(value, WRITTEN) else None
         return None if value is None else (other or in_place(value, NOTHING),)
@@ -71,14 +73,11 @@ def _is_only_expected(body: ast.AST, name: str) -> bool:
     return all(one in sides for one in used if isinstance(one.ctx, ast.Load))
 
 
-def _is_argument(body: ast.AST, name: str) -> bool:
-    return any(isinstance(one, ast.arg) and one.arg == name for one in ast.walk(body))
-
-
 def _column_of(body: ast.AST, name: str) -> tuple[ast.expr, int, int] | None:
     """The cases that give it its value, which part of a case, of how many (0: the case itself)."""
     for part in ast.walk(body):
-        if isinstance(part, ast.For) and name in (names := _names_of(part.target)):
+        parts = getattr(part.target, "elts", [part.target]) if isinstance(part, ast.For) else []
+        if isinstance(part, ast.For) and name in (names := [getattr(one, "id", "") for one in parts]):
             return part.iter, names.index(name), len(names) if isinstance(part.target, ast.Tuple) else 0
     for mark in getattr(body, "decorator_list", []):
         if isinstance(mark, ast.Call) and len(mark.args) > 1 and last_name(mark) == "parametrize":
@@ -86,10 +85,6 @@ def _column_of(body: ast.AST, name: str) -> tuple[ast.expr, int, int] | None:
             if name in names:
                 return mark.args[1], names.index(name), len(names) if len(names) > 1 else 0
     return None
-
-
-def _names_of(target: ast.expr) -> list[str]:
-    return [getattr(one, "id", "") for one in getattr(target, "elts", [target])]
 
 
 def _given_once(body: ast.AST, name: str) -> ast.expr | None:
@@ -101,6 +96,14 @@ def _given_once(body: ast.AST, name: str) -> ast.expr | None:
     ]
     given = (one for one in getattr(body, "body", []) if isinstance(one, ast.Assign))
     return next((one.value for one in given if one.targets == stored), None)
+
+
+def _given_by_fixture(tree: ast.AST, name: str) -> ast.expr | None:
+    """What the one fixture of this name gives tests, where it says so once."""
+    made = [one for one in ast.walk(tree) if isinstance(one, Function) and one.name == name]
+    ends = [one for each in made for one in ast.walk(each) if isinstance(one, ast.Return | ast.Yield)]
+    known = len(made) == len(ends) == 1 and "fixture" in "".join(map(ast.unparse, made[0].decorator_list))
+    return ends[0].value if known else None
 
 
 def _names(written: ast.expr) -> list[str]:

@@ -229,7 +229,8 @@ class _Look:
         if path.endswith(".rs") and self._is_dev_crate(path):
             return "judge"
         text = decode(self.facts.read_base(path))
-        if self._may_fail(readers) and not _DOOR.search(path) and _holds_values(text):
+        values = bool(_VALUES.search(text)) and not _functions(text) and not _CLASS.search(text)
+        if self._may_fail(readers) and not _DOOR.search(path) and values:
             # values, written as code; where nothing else is tried, they are the product
             return "judge" if any(self._uses_product(one, besides=path) for one in readers) else ""
         only_tests = bool(readers) or self._only_tests_import(path)
@@ -351,10 +352,6 @@ class _Look:
                 if "path" in line and re.search(rf"[\"'/]{re.escape(name)}[\"'/]", line):
                     uses.add("dev-dependencies" in section)
         return uses == {True}
-
-
-def _holds_values(text: str) -> bool:
-    return bool(_VALUES.search(text)) and not _functions(text) and not _CLASS.search(text)
 
 
 def _functions(text: str) -> set[str]:

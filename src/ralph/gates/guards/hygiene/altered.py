@@ -164,12 +164,9 @@ def unheard_tests(request: LineRequest, told: Mapping[str, str], marks: bytes) -
     return frozenset(
         name
         for name in request.tests
-        if told.get(name) == "pass" and (name in request.certain or came & set(_own_name(name)))
+        if told.get(name) == "pass"
+        and (name in request.certain or re.split(r"::|\.", name.partition("[")[0])[-1] in came)
     )
-
-
-def _own_name(name: str) -> list[str]:
-    return re.split(r"::|\.", name.partition("[")[0])[-1:]
 
 
 def _answer(told: Mapping[str, str], name: str) -> str:

@@ -85,7 +85,8 @@ def _look(change: Change, facts: GuardFacts, base: _Base) -> Finding | None:
         text = f"{place} is a tool's cache or data, and does not belong to the result"
         return Finding(f"junk.cache:{place}", text, path=place)
     size = change.size if change.size is not None else len(facts.read_result(path) or b"")
-    if size > LARGE_BYTES and not (is_lock(path) or path.endswith(_LOCKS)) and not _was_large(change, facts):
+    before = b"" if change.status == "A" else facts.read_base(change.before) or b""
+    if size > LARGE_BYTES >= 2 * len(before) and not (is_lock(path) or path.endswith(_LOCKS)):
         text = f"{path} has {size / LARGE_BYTES:.1f} MB"
         return Finding(f"junk.large:{path}", text, path=path)
     if not is_new:
@@ -112,10 +113,6 @@ def _cache(path: str) -> str:
         return path[: folder.end()]
     is_file = known.cache_files.search(path) and posixpath.basename(path) not in _NO_CACHE
     return path if is_file else ""
-
-
-def _was_large(change: Change, facts: GuardFacts) -> bool:
-    return change.status in ("M", "R", "T") and len(facts.read_base(change.before) or b"") > LARGE_BYTES // 2
 
 
 def _binary(path: str, facts: GuardFacts, endings: frozenset[str]) -> Finding | None:

@@ -58,7 +58,7 @@ _BACKGROUND = re.compile(r"(?<!&)&(?:[ \t]*[\n)]|[ \t]+\w|[ \t]*\Z)|\b(?:kill|pk
 _UNTRIED = BreakSeen(red=False)
 # A check that goes by bytes minds a comment by nature.
 _BYTES = re.compile(r"\bgit\s+(?:diff|status)\b|(?:sha\d*|md5|ck)sum|\bcmp\b|\bwc\b|checksum|hashlib")
-# Code that asked for its caller at the base may go on asking, and a test may be about its own place.
+# Code that asked for its caller at the base may go on, if tests see it; a test may be about its own place.
 _CALLERS = re.compile(
     r"pytest|unittest|_getframe|currentframe|\binspect\.|stacklevel|extract_stack|findCaller"
 )
@@ -104,7 +104,9 @@ def sabotage_request(facts: GuardFacts) -> tuple[Sabotage, ...]:
     return tuple([*_spread(found, text), *(told if found or told else files)][:MAX_BREAKS])
 
 
-Break = Mode | Literal["exercised", "others", "reach", "reach-base", "foreign-base", "commented"]
+Break = (
+    Mode | Literal["exercised", "others", "reach", "reach-base", "foreign-base", "apart-base", "commented"]
+)
 
 
 def break_request(facts: GuardFacts, mode: Break, marks: str) -> dict[str, bytes]:
@@ -116,7 +118,7 @@ def break_request(facts: GuardFacts, mode: Break, marks: str) -> dict[str, bytes
     called; `reach-base`: the same at the base.
     `commented`: nothing fails, and comments are added. `apart` (Python): nothing fails, and code of the
     change sees nobody who calls it and no runner, and its subclasses of `int` and such do as these; `copied`:
-    the runner, and frames like those of its callers.
+    the runner, and frames like those of its callers; `apart-base`: `apart` at the base.
     """
     files: dict[str, bytes] = {}
     if mode in ("reach", "reach-base"):
@@ -136,16 +138,19 @@ def break_request(facts: GuardFacts, mode: Break, marks: str) -> dict[str, bytes
             files |= wrap_source(path, None, text, how, marks) if text is not None else {}
         return files
     for change in source_changes(facts)[:MAX_WRAPPED_FILES]:
-        if mode in ("apart", "copied") and not change.path.endswith(".py"):
+        if mode in ("apart", "apart-base", "copied") and not change.path.endswith(".py"):
             continue
         new = facts.read_result(change.path)
         old = facts.read_base(change.before) if change.status != "A" else None
+        if mode == "apart-base":
+            new, old = old, None
         if new is None or new == old:
             continue
         if mode == "commented":
             files |= add_comments(change.path, new)
         else:
-            files |= wrap_source(change.path, old, new, cast(Mode, mode), marks)
+            path = change.before if mode == "apart-base" else change.path
+            files |= wrap_source(path, old, new, cast(Mode, mode.removesuffix("-base")), marks)
     return files
 
 
@@ -158,6 +163,10 @@ def first_breaks(facts: GuardFacts, gate: Gate) -> tuple[Break, ...]:
     if gate.read == "exit":  # nothing but its end is known of it
         return ("trace", "after", "module", *foreign) if gate.proof else ("trace",)
     return ("after", *foreign) if gate.proof and final.tests is not None else ()
+
+
+def asked_for_callers(facts: GuardFacts) -> bool:
+    return any(_CALLERS.search(pair.old) for pair in pairs(facts))
 
 
 def known_at_base(facts: GuardFacts, names: frozenset[str]) -> frozenset[str]:
@@ -322,7 +331,6 @@ def _judge_breaks(facts: GuardFacts) -> tuple[list[Finding], str]:
 def _ask_about_callers(facts: GuardFacts) -> list[Finding]:
     """Where a class of the change was made plain it is that, unless the test speaks of the class."""
     found = []
-    habit = any(_CALLERS.search(pair.old) for pair in pairs(facts))
     for gate in facts.gates:
         classes = facts.tried.made_plain.get(gate.name, frozenset())
         for name in sorted(facts.tried.apart.get(gate.name, ())):
@@ -331,7 +339,7 @@ def _ask_about_callers(facts: GuardFacts) -> list[Finding]:
             if lies := ", ".join(sorted(classes - named)):
                 text = f"{name} passes only because {lies} overrides how its values compare"
                 found.append(Finding(f"sabotage.overridden:{name}", f"{gate.name}: {text}"))
-            elif not classes and not habit and not _PLACES.search(_text_of_test(facts, gate, name)):
+            elif not classes and not _PLACES.search(_text_of_test(facts, gate, name)):
                 text = f"{name} passes, and fails where changed code cannot see who calls it"
                 found.append(Finding(f"sabotage.caller:{name}", f"{gate.name}: {text}"))
     return found

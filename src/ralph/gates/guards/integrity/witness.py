@@ -245,12 +245,9 @@ def right_reason(text: str, added: frozenset[str]) -> bool:
     """An assertion or any behaviour that differs; or a name that is missing because the change adds it."""
     missing = [next(word for word in hit.groups() if word) for hit in _MISSING.finditer(text)]
     if missing:  # looked at first: to JavaScript a missing export is a SyntaxError
-        return any(_last(word) in added for word in missing)
+        plain = (re.sub(r"\.[cm]?[jt]sx?\Z", "", word) for word in missing)
+        return any(re.split(r"[./]", word)[-1] in added for word in plain)
     return not _WRONG.search(text)
-
-
-def _last(name: str) -> str:
-    return re.split(r"[./]", re.sub(r"\.[cm]?[jt]sx?\Z", "", name))[-1]
 
 
 def source_changes(facts: GuardFacts, statuses: str = "AMR") -> list[Change]:

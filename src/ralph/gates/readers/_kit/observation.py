@@ -217,7 +217,8 @@ def settle_findings(
         words += f", {len(blocking)} of them blocking"
     if gate.maximum is not None:
         words += f", at most {gate.maximum} wanted"
-        unread = next((finding for finding in blocking if _UNREAD.match(_rule(finding))), None)
+        keys = ((one, one.key.removeprefix(f"{one.path}:")) for one in blocking)
+        unread = next((one for one, key in keys if _UNREAD.match(key.partition(":")[0])), None)
         if unread is not None:  # what a linter cannot read it finds nothing in
             words += f", and {unread.path or 'a file'} could not be read by it"
         elif len(blocking) <= gate.maximum:
@@ -242,11 +243,6 @@ _NUMBER = re.compile(r"\d+")
 
 # Rules by which linters say that a file is no program at all: ruff, eslint, clippy, mypy, tsc, golangci-lint.
 _UNREAD = re.compile(r"(?:error|(?:invalid-)?syntax(?:-error)?|E9\d\d|E0\d{3}|TS1\d{3}|typecheck)\Z")
-
-
-def _rule(finding: Finding) -> str:
-    """The rule in a key that `finding_keys` made."""
-    return finding.key.removeprefix(f"{finding.path}:").partition(":")[0]
 
 
 def finding_keys(found: list[Finding]) -> list[Finding]:

@@ -10,7 +10,7 @@ from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Reading
 from ralph.gates.readers._kit.observation import Observation, repo_path
 from ralph.gates.readers._kit.test_log import TestLog, add_number
-from ralph.gates.readers.tests.junit_report import JUnitCase, open_report
+from ralph.gates.readers.tests.junit_report import open_report
 
 _SUFFIXES = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
 
@@ -27,10 +27,7 @@ def read(obs: Observation, gate: Gate) -> Reading:
         if whole_file and case.state == "fail":
             log.add_broken(path, f"{path} failed as a whole\n{case.text}", path=path)
             continue
-        name = add_number(path if whole_file else _id(case, path), seen)
+        parts = (path,) if whole_file else (path, *case.suites, case.name)
+        name = add_number(" > ".join(filter(None, parts)), seen)
         log.add(name, "skipped" if case.todo else case.state, case.text, path=path, line=case.line)
     return log.settle(red=report.red if not log.findings else "")
-
-
-def _id(case: JUnitCase, path: str) -> str:
-    return " > ".join(part for part in (path, *case.suites, case.name) if part)

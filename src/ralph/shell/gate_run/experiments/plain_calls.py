@@ -1,7 +1,7 @@
 """The tests that turned green, called by an ordinary program: first without the traces of a runner, and
-where one is red then, with them. Where the product raised an error, for which the names and the place of the
-first call may be the reason, once more with those and the runner both. Those that it cannot call, although it
-does for their runner, are named apart.
+where one is red then, with them. Where names, places or builds may be the reason, since the product raised
+an error, the test speaks of itself or the changed code went by such things before, once more with those and
+without a runner. Those that it cannot call, although it does for their runner, are named apart.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from ralph.core.model.gate import Gate
 from ralph.gates.guards import files_of_tests, is_repeated, turned_green
 from ralph.gates.guards._base.texts import decode, pairs
 from ralph.gates.guards._breaks.plain_program import has_program, plain_program
+from ralph.gates.guards._calls.again import may_go_by_place
+from ralph.gates.guards._watch.judge_files import is_code
 from ralph.gates.judging_paths import is_config
 from ralph.gates.seal import SHELL
 from ralph.shell.gate_run.answers import GateCall, Heard
@@ -37,12 +39,8 @@ def plan(lab: Lab) -> list[Experiment]:
     return found
 
 
-def _is_setting(path: str) -> bool:
-    return is_config(path) or path == "package.json"
-
-
 def _experiment(lab: Lab, gate: Gate, names: frozenset[str], call: GateCall) -> Experiment:
-    raised: set[str] = set()
+    doubted: set[str] = set()
     ended: set[str] = set()  # what the first program called to its end; Python's does not say
 
     def take(heard: Heard) -> GateCall | None:
@@ -52,19 +50,30 @@ def _experiment(lab: Lab, gate: Gate, names: frozenset[str], call: GateCall) -> 
             plain[gate.name] = red
             _note_uncalled(lab, gate, names, heard.marks)
             ended.update(_tests_noted(lab, gate, names, heard.marks, "c"))
-            raised.update(errors - failed)
+            doubted.update(errors - failed, _by_place(lab, gate, red))
             return _call(lab, gate, names, "dressed") if red else None
-        if heard.call.stage.endswith("-moved"):
-            plain[gate.name] -= red & raised
+        if heard.call.stage.endswith("-named"):
+            plain[gate.name] -= doubted - red
             return None
         plain[gate.name] -= red
         if ended and (silent := plain[gate.name] - _tests_noted(lab, gate, names, heard.marks, "c")):
             plain[gate.name] -= silent  # nothing to compare it with
             left = lab.tried.uncalled if has_program(gate) else lab.tried.bound
             left[gate.name] = left.get(gate.name, frozenset()) | silent
-        return _call(lab, gate, names, "moved") if plain[gate.name] & raised else None
+        return _call(lab, gate, names, "named") if plain[gate.name] & doubted else None
 
     return Experiment("repeat", [call], take, needed=True)
+
+
+def _spoken(lab: Lab) -> str:
+    """What changed code said at the base; documents say anything."""
+    return "\n".join(pair.old for pair in pairs(lab.facts) if is_code(pair.change.before))
+
+
+def _by_place(lab: Lab, gate: Gate, names: frozenset[str]) -> set[str]:
+    places, spoken = files_of_tests(lab.facts, gate), _spoken(lab)
+    texts = {name: decode(lab.facts.read_result(places.get(name, ""))) for name in names}
+    return {one for one, text in texts.items() if may_go_by_place(one, places.get(one, ""), text, spoken)}
 
 
 def _note_uncalled(lab: Lab, gate: Gate, names: frozenset[str], marks: bytes) -> None:
@@ -91,18 +100,17 @@ def _call(lab: Lab, gate: Gate, names: frozenset[str], dress: str = "") -> GateC
     gone = {change.before for change in facts.changes if change.status in "DR"}
     paths = (facts.base_paths - gone) | {change.path for change in facts.changes if change.status != "D"}
     slot = lab.judge.slot(gate, STAGE + dress)  # each in a checkout of its own: the first one moves files
+    settings = {path for path in facts.base_paths if is_config(path) or path == "package.json"}
     program = plain_program(
         gate,
         tests,
         facts.read_result,
         frozenset(paths),
         lab.judge.marks_path(slot),
-        dressed=bool(dress),
-        moved=dress == "moved",
-        spoken="\n".join(pair.old for pair in pairs(facts)),
-        settings={
-            path: decode(facts.read_base(path)) for path in sorted(facts.base_paths) if _is_setting(path)
-        },
+        dressed=dress == "dressed",
+        named=dress == "named",
+        spoken=_spoken(lab),
+        settings={path: decode(facts.read_base(path)) for path in sorted(settings)},
     )
     if program is None:
         return None
