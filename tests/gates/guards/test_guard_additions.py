@@ -7,7 +7,8 @@ from msgspec.structs import replace
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, Reading
 from ralph.core.proof.compare import COLLECT
-from ralph.gates.guards import REGISTRY, Overlay, attribution_request, inspect, overlay_request
+from ralph.gates.guards import REGISTRY, attribution_request, inspect, overlay_request
+from ralph.gates.guards._base.facts import Overlay
 
 MAKEFILE = "PY ?= python3\n\n.PHONY: test\ntest: deps\n\t./tools/check.sh $(PY)\n\ndeps:\n\ttrue\n"
 MAKE = Gate(name="check", run="make test", argv=("make", "test"), proof=True, own_files=("Makefile",))

@@ -11,10 +11,10 @@ from ralph.gates.guards import (
     REGISTRY,
     Change,
     GuardFacts,
-    Overlay,
     inspect,
     overlay_request,
 )
+from ralph.gates.guards._base.facts import Overlay
 from ralph.gates.judging_paths import is_test, matches
 
 PYTEST = Gate(name="tests", run="pytest -q", argv=("pytest", "-q"), read="pytest", proof=True)

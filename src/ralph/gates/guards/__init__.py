@@ -22,7 +22,6 @@ from ralph.gates.guards._base.facts import (
     Change,
     GuardFacts,
     LikeSeen,
-    Overlay,
     Tried,
 )
 from ralph.gates.guards._base.kinds import (
@@ -37,7 +36,7 @@ from ralph.gates.guards._base.kinds import (
 from ralph.gates.guards._base.test_files import files_of_tests
 from ralph.gates.guards._calls.again import turned_green
 from ralph.gates.guards._files.overlay import overlay_request
-from ralph.gates.guards._watch.attribution import attribution_request, bent_files
+from ralph.gates.guards._watch.attribution import attribution_request, bent_files, changed_gate_files
 from ralph.gates.guards.hygiene.altered import altered_request
 from ralph.gates.guards.hygiene.diff_coverage import watch_request
 from ralph.gates.guards.hygiene.scope import scope_request
@@ -73,7 +72,6 @@ __all__ = [
     "Change",
     "GuardFacts",
     "LikeSeen",
-    "Overlay",
     "Sabotage",
     "Tried",
     "WitnessRequest",
@@ -82,6 +80,7 @@ __all__ = [
     "attribution_request",
     "bent_files",
     "break_request",
+    "changed_gate_files",
     "files_of_tests",
     "first_breaks",
     "inspect",

@@ -19,9 +19,8 @@ from ralph.gates.guards._watch.judge_files import looked_up_judges, unread_judge
 def attribution_request(facts: GuardFacts) -> Overlay | None:
     """Paths that the base gets as they are in the result, or loses; None = there is nothing to ask."""
     seen = watched_judges(facts)
-    wanted = (
-        seen.known | seen.unclear | seen.added | {path for path, _ in _of_gates(facts)} | bent_files(facts)
-    )
+    of_gates = {path for path, _ in changed_gate_files(facts)}
+    wanted = seen.known | seen.unclear | seen.added | of_gates | bent_files(facts)
     take = {change.path for change in facts.changes if change.status != "D" and change.path in wanted}
     drop = {change.before for change in facts.changes if change.status in "DR" and change.before in wanted}
     return Overlay(tuple(sorted(take)), tuple(sorted(drop - take))) if take or drop else None
@@ -41,7 +40,7 @@ def bent_files(facts: GuardFacts) -> frozenset[str]:
     return frozenset()
 
 
-def _of_gates(facts: GuardFacts) -> list[tuple[str, str]]:
+def changed_gate_files(facts: GuardFacts) -> list[tuple[str, str]]:
     """Changed files that a gate is made of, or would read in place of its own, and that gate."""
     own = files_behind_gates(facts)
     return [
@@ -55,7 +54,7 @@ def _of_gates(facts: GuardFacts) -> list[tuple[str, str]]:
 def find_softened(facts: GuardFacts) -> list[Finding]:
     """Files of a gate that turn it green over the base, where nothing else changed."""
     found = []
-    for path, gate in _of_gates(facts):
+    for path, gate in changed_gate_files(facts):
         base, alone = facts.base.get(gate), facts.tried.attributed.get(gate)
         red = base is not None and base.status != "pass" and not base.flaky
         if red and alone is not None and alone.status == "pass":

@@ -14,6 +14,7 @@ from ralph.gates.guards import (
     altered_request,
     attribution_request,
     bent_files,
+    changed_gate_files,
     files_of_tests,
     overlay_request,
     scope_request,
@@ -35,15 +36,14 @@ def plan(lab: Lab) -> list[Experiment]:
     mended = edited_tree(store, facts.tree, over.edit) if over.edit else facts.tree
     tree = overlay_tree(store, judge.site.order.base.tree, mended, restore=over.restore, drop=over.drop)
     lab.tried.overlay = {}
-    gates = [gate for gate in facts.gates if gate.required]
     then = partial(_attribute, lab)
-    return _over_tree(lab, "overlay", tree, gates, lab.tried.overlay, then=then, needed=True)
+    return _over_tree(lab, "overlay", tree, facts.gates, lab.tried.overlay, then=then, needed=True)
 
 
 def _over_tree(
-    lab: Lab, stage: str, tree: str, gates: list[Gate], heard_of: dict[str, Reading], **more: Any
+    lab: Lab, stage: str, tree: str, gates: tuple[Gate, ...], heard_of: dict[str, Reading], **more: Any
 ) -> list[Experiment]:
-    calls = [GateCall(gate, tree, stage, lab.judge.slot(gate, stage)) for gate in gates]
+    calls = [GateCall(gate, tree, stage, lab.judge.slot(gate, stage)) for gate in gates if gate.required]
 
     def take(heard: Heard) -> None:
         heard_of[heard.call.gate.name] = heard.reading
@@ -107,8 +107,12 @@ def _attribute(lab: Lab) -> list[Experiment]:
     tree = overlay_tree(
         judge.site.store, facts.tree, judge.site.order.base.tree, restore=judges.restore, drop=judges.drop
     )
-    gates = [gate for gate in facts.gates if gate.proof and gate.required]
-    what, needed = "the base with only the changed files that judge", bool(bent_files(facts))
+    gates, what = (
+        tuple(gate for gate in facts.gates if gate.proof),
+        "the base with only the changed files that judge",
+    )
+    # Nothing else tells that a check was softened beside work that is right, or who bent a red test.
+    needed = bool(bent_files(facts) or changed_gate_files(facts))
     return _over_tree(lab, "attributed", tree, gates, lab.tried.attributed, what=what, needed=needed)
 
 
