@@ -7,13 +7,14 @@ from msgspec.structs import replace
 from ralph.core.model.gate import Gate
 from ralph.core.model.verdict import Finding, GuardResult, Reading
 from ralph.core.proof.exit_gate import guard_words
-from ralph.gates.guards import KINDS, REGISTRY, Overlay, Tried, attribution_request, inspect, overlay_request
+from ralph.gates.guards import KINDS, REGISTRY, Tried, attribution_request, inspect, overlay_request
 from ralph.gates.guards._base.asked_for import (
     names_path,
     wants_other_ci,
     wants_other_tests,
     wants_removal,
 )
+from ralph.gates.guards._base.facts import Overlay
 from ralph.gates.judging_paths import is_test
 
 PATH = "tests/test_a.py"
