@@ -420,6 +420,16 @@ def test_code_of_the_change_sees_nobody_who_calls_it(tmp_path, check, apart, cop
         assert marks.entered
 
 
+@pytest.mark.parametrize("words", [["asks.py", "3"], ["asks.py"], ["check.py", "3"]])
+def test_a_program_that_a_test_starts_sees_its_own_arguments(tmp_path, words):
+    """It is not the process of the check, if it has arguments or is the changed file itself."""
+    wanted = f"assert words() == sys.argv == {words} and main_file().endswith({words[0]!r})\n"
+    own = f'{ASKS}\nif __name__ == "__main__":\n    {wanted}'
+    check = f"import sys\nfrom asks import *\n{wanted}"
+    argv = [sys.executable, "-B", *words]
+    assert execute(tmp_path, "asks.py", own, "apart", argv, **{"check.py": check})[0] == 0
+
+
 KINDS = """class Near(int):
     def __eq__(self, other):
         return abs(int(self) - int(other)) < 5
