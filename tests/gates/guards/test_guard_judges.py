@@ -104,6 +104,17 @@ def test_a_new_file_in_place_of_something_else_is_left_out():
     assert set(overlay_request(facts).drop) == {"packaging/version.py", "wanted/local.json"}
 
 
+@pytest.mark.parametrize(
+    "said", ["Error: Cannot find module '../default'", "ModuleNotFoundError: No module named 'shop.default'"]
+)
+def test_a_new_module_without_which_a_check_could_not_go_on_is_product(said):
+    """Tests looked for it, and the base was red because it was not there: that is what was asked for."""
+    for message, added in ((said, set()), ("AssertionError: 1 != 2", {"default.js"})):
+        reads = FileReads(opened=tuple(FILES), by=BY, missed={"default.js": ("tests/test_a.py",)})
+        facts = judged({"default.js": "module.exports = 1\n"}, reads=reads, message=message)
+        assert watched_judges(facts).added == added
+
+
 def test_a_file_that_nobody_tells_about_belongs_to_who_names_it():
     """A shell opens files, and inotify does not tell who: the text that names one does."""
     files = {"check.sh": "diff out wanted/labels\n", "wanted/labels": "1\n", "show.js": "console.log(1)\n"}

@@ -293,7 +293,7 @@ class _Look:
         """A new file where judging code looked for one, or that it would take for a module from elsewhere."""
         looked = {one for one in self.reads.missed.get(change.path, ()) if one}
         if looked:
-            return all(map(self.is_judging, looked))
+            return all(map(self.is_judging, looked)) and not self._was_wanted(change.path)
         for root in self.reads.roots:
             lead = "" if root == "." else f"{root}/"
             if change.path.startswith(lead) and change.path.endswith((".py", ".so")):
@@ -301,6 +301,13 @@ class _Look:
                 if top in self.reads.outside:
                     return True
         return bool(_SCRIPT.search(change.path)) and self._named_by(change.path) == {True}
+
+    def _was_wanted(self, path: str) -> bool:
+        """Did a check say at the base that it cannot go on without this module?"""
+        stem = re.escape(posixpath.basename(path).rsplit(".", 1)[0])
+        wanted = re.compile(rf"(?:Cannot find (?:module|package)|No module named)[^\n]*\b{stem}\b")
+        said = (one.message for reading in self.facts.base.values() for one in reading.findings)
+        return any(map(wanted.search, said))
 
     def _failed_at(self) -> set[str]:
         """Files in which the base's red tests failed by an assertion, as their messages tell."""
