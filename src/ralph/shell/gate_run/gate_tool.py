@@ -9,6 +9,7 @@ from ralph.core.model.verdict import Reading
 from ralph.gates.command import simple_commands
 from ralph.gates.seal import SHELL
 from ralph.shell.files.paths import covers
+from ralph.shell.files.write_whole import write_whole
 from ralph.shell.sandbox import tools
 from ralph.shell.sandbox.bubblewrap import SharedMount, home_inside
 from ralph.shell.sandbox.own_env import FORGET_TESTS, GO_CACHE, HOME_FILES, only_ours
@@ -91,14 +92,15 @@ def compiler_cache(site: Site, tree: str) -> SharedMount | None:
     Calls on the base fill one for their loop. All others write to a layer of their own above it, so nothing
     that an agent wrote is ever in it.
     """
+    if not site.boxed:
+        return None
     place = os.path.join(site.folder, "deps", "go-build")
-    at_base = tree == site.order.base.tree
-    if at_base and site.boxed and not os.path.isdir(place):
-        os.makedirs(place, mode=0o700)
-        with open(os.path.join(place, os.path.basename(FORGET_TESTS)), "w", encoding="ascii") as file:
-            file.write(HOME_FILES[FORGET_TESTS])
-    empty = not os.path.isdir(place) or len(os.listdir(place)) < 2
-    if not site.boxed or not (at_base or (site.unshare and not empty)):
+    forget, at_base = os.path.join(place, os.path.basename(FORGET_TESTS)), tree == site.order.base.tree
+    if at_base and not os.path.exists(forget):  # whole or not there: a runner may be killed at any moment
+        os.makedirs(place, mode=0o700, exist_ok=True)
+        write_whole(forget, HOME_FILES[FORGET_TESTS].encode())
+    filled = os.path.exists(forget) and len(os.listdir(place)) > 1
+    if not at_base and not (site.unshare and filled):
         return None
     at = os.path.join(home_inside(site.order.repo, site.home), GO_CACHE)
     return SharedMount(place, at, keeps=at_base)

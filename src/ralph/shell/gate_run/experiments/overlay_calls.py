@@ -107,10 +107,8 @@ def _attribute(lab: Lab) -> list[Experiment]:
     tree = overlay_tree(
         judge.site.store, facts.tree, judge.site.order.base.tree, restore=judges.restore, drop=judges.drop
     )
-    gates, what = (
-        tuple(gate for gate in facts.gates if gate.proof),
-        "the base with only the changed files that judge",
-    )
+    gates = tuple(gate for gate in facts.gates if gate.proof)
+    what = "the base with only the changed files that judge"
     # Nothing else tells that a check was softened beside work that is right, or who bent a red test.
     needed = bool(bent_files(facts) or changed_gate_files(facts))
     return _over_tree(lab, "attributed", tree, gates, lab.tried.attributed, what=what, needed=needed)
